@@ -1,0 +1,3 @@
+module github.com/hearthdb/hearth
+
+go 1.26.0
