@@ -1,0 +1,43 @@
+# hearth needs Go and nothing else. The race detector additionally needs a C compiler.
+
+GO    ?= go
+BENCH ?= --quick
+
+# Engine packages whose goroutines meet: these run under the race detector.
+RACE_PACKAGES ?= . ./internal/...
+
+.PHONY: all build test lint race torture bench
+
+all: build
+
+# The binary, static: no cgo anywhere.
+build:
+	CGO_ENABLED=0 $(GO) build -o bin/hearth ./cmd/hearth
+
+# Everything that must hold before a change goes in.
+test: lint build
+	CGO_ENABLED=0 $(GO) test ./...
+	@$(MAKE) --no-print-directory race torture
+
+# What is style and policy: vet, gofmt, and the tests that hold imports and tidiness.
+lint:
+	$(GO) vet ./...
+	@unformatted=$$(gofmt -l .); \
+	if [ -n "$$unformatted" ]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+	CGO_ENABLED=0 $(GO) test -run '^Test(Imports|Tidy)' .
+
+race:
+	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then \
+		echo "$(GO) test -race -short $(RACE_PACKAGES)"; \
+		CGO_ENABLED=1 $(GO) test -race -short $(RACE_PACKAGES); \
+	else \
+		echo "race: skipped, no C compiler ($$($(GO) env CC)) is installed"; \
+	fi
+
+# Child processes are killed at random moments; nothing acknowledged may be missing.
+torture: build
+	bin/hearth torture --quick
+
+# make bench BENCH= runs it at full size, as in docs/benchmarks.md.
+bench: build
+	bin/hearth bench engine $(BENCH)

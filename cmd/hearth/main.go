@@ -1,0 +1,58 @@
+// Command hearth is the one binary of the project: it checks, measures and tortures a
+// storage engine. One file holds one verb.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// cli is the whole command line; the help is generated from it.
+type cli struct {
+	Bench   benchVerb   `cmd:"" help:"Measure the engine, beside others where others exist."`
+	Version versionVerb `cmd:"" help:"Print the version of this binary."`
+}
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run is main without the exit, so that what a verb deferred has happened when it returns.
+func run(args []string) int {
+	parser := kong.Must(&cli{},
+		kong.Name("hearth"),
+		kong.Description("A storage engine whose restarts nobody notices."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.UsageOnError(),
+	)
+	verb, err := parser.Parse(args)
+	parser.FatalIfErrorf(err)
+
+	// The first Ctrl-C asks the verb to end and to clean up; the second one kills.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+
+	verb.BindTo(ctx, (*context.Context)(nil))
+	switch err := verb.Run(); {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "hearth: interrupted")
+		return exitInterrupted
+	default:
+		fmt.Fprintln(os.Stderr, "hearth:", err)
+		return exitFailed
+	}
+}
+
+// Exit codes. 130 is what a shell reports for a program that Ctrl-C ended.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitInterrupted = 130
+)
