@@ -35,25 +35,20 @@ type memory struct {
 	file    *os.File
 	dir     string
 	granule int64 // what can be reserved at once: a page, or a huge page
-	windows [3]window
+	windows [3][]byte
 }
 
-// window is one part of the file, mapped.
-type window struct {
-	offset int64
-	bytes  []byte
-}
-
-// The windows.
+// The windows, and where each starts in the file.
 const (
 	headWindow = iota // header and ring
 	descWindow
 	frameWindow
 )
 
+var windowOffsets = [3]int64{headWindow: 0, descWindow: descOffset, frameWindow: frameOffset}
+
 // mapWindows maps the parts with room for the given bytes each. Nothing may be touched before reserve.
 func (m *memory) mapWindows(headBytes, descBytes, frameBytes int64) error {
-	offsets := [3]int64{0, descOffset, frameOffset}
 	for i, n := range [3]int64{headBytes, descBytes, frameBytes} {
 		n = m.roundUp(n)
 		fd, prot, flags := -1, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE
@@ -61,16 +56,12 @@ func (m *memory) mapWindows(headBytes, descBytes, frameBytes int64) error {
 			// NORESERVE: hugetlbfs would set aside the whole window.
 			fd, prot, flags = int(m.file.Fd()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE
 		}
-		offset := offsets[i]
-		if fd < 0 {
-			offset = 0
-		}
-		b, err := unix.Mmap(fd, offset, int(n), prot, flags)
+		b, err := unix.Mmap(fd, windowOffsets[i], int(n), prot, flags)
 		if err != nil {
 			m.unmap()
 			return fmt.Errorf("map %d bytes of the region: %w", n, err)
 		}
-		m.windows[i] = window{offset: offsets[i], bytes: b}
+		m.windows[i] = b
 	}
 	return nil
 }
@@ -78,8 +69,8 @@ func (m *memory) mapWindows(headBytes, descBytes, frameBytes int64) error {
 func (m *memory) unmap() error {
 	var first error
 	for i := range m.windows {
-		if b := m.windows[i].bytes; b != nil {
-			m.windows[i].bytes = nil
+		if b := m.windows[i]; b != nil {
+			m.windows[i] = nil
 			if err := unix.Munmap(b); err != nil && first == nil {
 				first = fmt.Errorf("unmap the region: %w", err)
 			}
@@ -97,14 +88,14 @@ func (m *memory) reserve(w int, from, to int64) error {
 		return nil
 	}
 	if m.file == nil {
-		if err := unix.Mprotect(m.windows[w].bytes[from:to], unix.PROT_READ|unix.PROT_WRITE); err != nil {
+		if err := unix.Mprotect(m.windows[w][from:to], unix.PROT_READ|unix.PROT_WRITE); err != nil {
 			return fmt.Errorf("reserve %d bytes of memory: %w", to-from, err)
 		}
 		return nil
 	}
 	for ; from < to; from += reserveChunk {
 		n := min(reserveChunk, to-from)
-		err := fallocate(m.file, 0, m.windows[w].offset+from, n)
+		err := fallocate(m.file, 0, windowOffsets[w]+from, n)
 		switch {
 		case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.ENOMEM), errors.Is(err, unix.EDQUOT):
 			return &NoRoomError{Dir: m.dir, Wanted: to - from, Available: m.free()}
@@ -115,20 +106,21 @@ func (m *memory) reserve(w int, from, to int64) error {
 	return nil
 }
 
-// release gives [from,to) of a window back, except granules that reach outside it.
+// release gives [from,to) of a window back, where to is the end of what is in use: the granule that from cuts
+// stays, the one that to cuts goes.
 func (m *memory) release(w int, from, to int64) error {
-	from, to = m.roundUp(from), to/m.granule*m.granule
+	from, to = m.roundUp(from), m.roundUp(to)
 	if from >= to {
 		return nil
 	}
 	if m.file == nil {
-		b := m.windows[w].bytes[from:to]
+		b := m.windows[w][from:to]
 		if err := unix.Madvise(b, unix.MADV_DONTNEED); err != nil {
 			return fmt.Errorf("give back %d bytes of memory: %w", to-from, err)
 		}
 		return unix.Mprotect(b, unix.PROT_NONE)
 	}
-	err := fallocate(m.file, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, m.windows[w].offset+from, to-from)
+	err := fallocate(m.file, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, windowOffsets[w]+from, to-from)
 	if err != nil {
 		return fmt.Errorf("%s: give back %d bytes: %w", m.file.Name(), to-from, err)
 	}
@@ -136,7 +128,7 @@ func (m *memory) release(w int, from, to int64) error {
 }
 
 // capacity is how many bytes of a window are mapped.
-func (m *memory) capacity(w int) int64 { return int64(len(m.windows[w].bytes)) }
+func (m *memory) capacity(w int) int64 { return int64(len(m.windows[w])) }
 
 // free is how many bytes the memory-dir could still give; 0 when that cannot be told.
 func (m *memory) free() int64 {

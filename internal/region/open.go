@@ -223,7 +223,7 @@ func (r *Region) create(cfg Config) error {
 	if err := r.grow(cfg.Frames, first); err != nil {
 		return err
 	}
-	h := r.mem.windows[headWindow].bytes
+	h := r.mem.windows[headWindow]
 	encodeStatic(h, identity{uuid: cfg.UUID, bootID: cfg.BootID})
 	word(h, 0).Store(magicWord)
 	return nil

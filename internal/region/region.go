@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/hearthdb/hearth/internal/page"
 )
 
@@ -66,8 +68,8 @@ type Region struct {
 
 	slots struct {
 		sync.Mutex
-		now state
-		buf [slotBytes]byte
+		now, next state
+		buf       [slotBytes]byte // here and not on the stack: an LSN becomes durable without an allocation
 	}
 }
 
@@ -103,7 +105,7 @@ func (r *Region) Ring() []byte {
 	r.slots.Lock()
 	n := int64(r.slots.now.ringBytes)
 	r.slots.Unlock()
-	return r.mem.windows[headWindow].bytes[HeaderBytes : HeaderBytes+n : HeaderBytes+n]
+	return r.mem.windows[headWindow][HeaderBytes : HeaderBytes+n : HeaderBytes+n]
 }
 
 // Survives tells whether the contents outlive the process.
@@ -116,16 +118,17 @@ func (r *Region) Path() string { return r.path }
 func (r *Region) update(change func(*state)) {
 	r.slots.Lock()
 	defer r.slots.Unlock()
-	s := r.slots.now
-	change(&s)
+	s := &r.slots.next
+	*s = r.slots.now
+	change(s)
 	s.seq++
 	if err := s.validate(); err != nil {
 		panic(fmt.Sprintf("BUG: region state: %v", err))
 	}
 	s.encode(&r.slots.buf)
 	at := slotOffsets[s.seq&1]
-	store(r.mem.windows[headWindow].bytes[at:at+slotBytes], &r.slots.buf)
-	r.slots.now = s
+	store(r.mem.windows[headWindow][at:at+slotBytes], &r.slots.buf)
+	r.slots.now = *s
 }
 
 // SetDurable notes that the log is durable up to lsn. When it returns, ring bytes below lsn may be written over.
@@ -189,7 +192,7 @@ func (r *Region) logThrownAway(why Reason, detail string) {
 // are reserved.
 func (r *Region) describe(from, to int) {
 	inParallel(0, from, to, func(_, from, to int) {
-		r.faultDescs(from, to)
+		r.faultDescs(from, to, unix.MADV_POPULATE_WRITE)
 		for f := from; f < to; f++ {
 			r.descs[f].reset(f)
 		}
@@ -226,7 +229,7 @@ func (r *Region) Close() error {
 
 // views lays the descriptors and frames over their windows.
 func (r *Region) views() {
-	d, f := r.mem.windows[descWindow].bytes, r.mem.windows[frameWindow].bytes
+	d, f := r.mem.windows[descWindow], r.mem.windows[frameWindow]
 	r.descs = unsafe.Slice((*Desc)(unsafe.Pointer(&d[0])), len(d)/DescSize)
 	r.frames = unsafe.Slice((*page.Page)(unsafe.Pointer(&f[0])), len(f)/page.Size)
 }

@@ -159,6 +159,6 @@ func (r *Region) populateChunk(from int) bool {
 	if r.closed || from >= to {
 		return false
 	}
-	b := r.mem.windows[frameWindow].bytes[int64(from)*page.Size : int64(to)*page.Size]
+	b := r.mem.windows[frameWindow][int64(from)*page.Size : int64(to)*page.Size]
 	return unix.Madvise(b, unix.MADV_POPULATE_WRITE) == nil
 }

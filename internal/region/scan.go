@@ -17,7 +17,7 @@ const scanChunk = 4096
 // processor), numbered from 0, so that each can gather by itself. For use at attach, before frames change.
 func Scan(r *Region, workers int, fn func(worker, frame int, f Finding)) {
 	inParallel(workers, 0, r.Frames(), func(worker, from, to int) {
-		r.faultDescs(from, to)
+		r.faultDescs(from, to, unix.MADV_POPULATE_READ) // reading, the kernel maps many pages in one fault
 		for f := from; f < to; f++ {
 			fn(worker, f, r.descs[f].Examine(f))
 		}
@@ -26,11 +26,11 @@ func Scan(r *Region, workers int, fn func(worker, frame int, f Finding)) {
 
 // faultDescs maps the pages of some descriptors in one call, instead of one fault for each. An older kernel
 // refuses and faults them one by one.
-func (r *Region) faultDescs(from, to int) {
+func (r *Region) faultDescs(from, to, advice int) {
 	pageSize := uintptr(r.mem.granule)
 	lo := uintptr(from) * DescSize / pageSize * pageSize
 	hi := (uintptr(to)*DescSize + pageSize - 1) / pageSize * pageSize
-	_ = unix.Madvise(r.mem.windows[descWindow].bytes[lo:hi], unix.MADV_POPULATE_WRITE)
+	_ = unix.Madvise(r.mem.windows[descWindow][lo:hi], advice)
 }
 
 // inParallel cuts [from,to) into chunks and has the workers take them by turns.
