@@ -114,7 +114,16 @@ func (p *Pool) adopt() error {
 				case region.StateFree:
 					free[w] = append(free[w], uint32(f))
 				case region.StateUnverified:
-					p.table.push(p, page.ID(d.ID.Load()), uint32(f))
+					if !p.table.pushUnique(p, page.ID(d.ID.Load()), uint32(f)) {
+						// A death while the pool shrank left the page in two frames, the same in both.
+						d.Begin()
+						d.First.Store(0)
+						d.State.Store(region.StateFree)
+						d.SetID(f, 0)
+						d.End(f)
+						free[w] = append(free[w], uint32(f))
+						continue
+					}
 					kept[w] = append(kept[w], uint32(f))
 				default:
 					errs[w] = fmt.Errorf("BUG: frame %d has state %d at start, want free or unverified", f, d.State.Load())
@@ -221,7 +230,7 @@ func (p *Pool) load(ctx context.Context, id page.ID, class Class) (f uint32, don
 	}
 	start := time.Now()
 	pg := p.page(f)
-	err = p.src.ReadPage(ctx, id, pg, class)
+	first, err := p.src.ReadPage(ctx, id, pg, class)
 	p.stats.missNanos.Add(int64(time.Since(start)))
 	p.stats.misses.Add(1)
 	if err != nil {
@@ -230,6 +239,7 @@ func (p *Pool) load(ctx context.Context, id page.ID, class Class) (f uint32, don
 	}
 	d.Begin()
 	d.LSN.Store(uint64(pg.LSN()))
+	d.First.Store(uint64(first))
 	d.State.Store(region.StateReady)
 	d.End(int(f))
 	fr.latch.Unlock()
@@ -294,37 +304,40 @@ func (p *Pool) verify(ctx context.Context, f uint32, id page.ID) error {
 	if d.State.Load() != region.StateUnverified {
 		return nil
 	}
-	if d.First.Load() == 0 {
-		if err := pg.Verify(id); err != nil {
+	var first page.LSN
+	if first = page.LSN(d.First.Load()); first == 0 {
+		if pg.Verify(id) != nil {
 			p.stats.survivorsReread.Add(1)
-			d.Begin() // stays odd while the bytes are wrong: a death now must not keep them
-			if err := p.src.ReadPage(ctx, id, pg, ClassMiss); err != nil {
-				spoil(pg)
-				d.End(int(f))
-				return err
-			}
-			d.LSN.Store(uint64(pg.LSN()))
-			d.State.Store(region.StateReady)
-			d.End(int(f))
-			return nil
+			return p.replaceSurvivor(ctx, f, id, func() (page.LSN, error) { return p.src.ReadPage(ctx, id, pg, ClassMiss) })
 		}
 	} else if err := pg.Check(id); err != nil || uint64(pg.LSN()) != d.LSN.Load() {
 		p.logger.Warn("a changed page that survived in memory is damaged; rebuilding it from its file and the log", "page", id.String(), "damage", err)
 		p.stats.survivorsRebuilt.Add(1)
-		d.Begin()
-		if err := p.src.Repair(ctx, id, pg); err != nil {
-			spoil(pg)
-			d.End(int(f))
-			return err
-		}
-		d.LSN.Store(uint64(pg.LSN()))
-		d.State.Store(region.StateReady)
-		d.End(int(f))
-		return nil
+		return p.replaceSurvivor(ctx, f, id, func() (page.LSN, error) {
+			_, err := p.src.Repair(ctx, id, pg)
+			return first, err // it stays as dirty as it was
+		})
 	}
 	d.Begin()
 	d.State.Store(region.StateReady)
 	d.End(int(f))
+	return nil
+}
+
+// replaceSurvivor gets a survivor's page anew. The version is odd while the bytes are wrong, so that a death now does
+// not keep them.
+func (p *Pool) replaceSurvivor(ctx context.Context, f uint32, id page.ID, get func() (page.LSN, error)) error {
+	d, pg := p.desc(f), p.page(f)
+	d.Begin()
+	defer d.End(int(f))
+	first, err := get()
+	if err != nil {
+		spoil(pg)
+		return err
+	}
+	d.LSN.Store(uint64(pg.LSN()))
+	d.First.Store(uint64(first))
+	d.State.Store(region.StateReady)
 	return nil
 }
 

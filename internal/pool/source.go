@@ -26,9 +26,10 @@ type Write struct {
 // Source is where pages come from and return to: the files, or recovery's redo-on-touch over them.
 type Source interface {
 	// ReadPage fills p with the page as it has to be now, its checksum verified: zeroes for a page never written.
-	ReadPage(ctx context.Context, id page.ID, p *page.Page, class Class) error
+	// first is 0 when the file has the page so, else a lower bound of the first change from the log that the file lacks.
+	ReadPage(ctx context.Context, id page.ID, p *page.Page, class Class) (first page.LSN, err error)
 	// Repair does the same from the file and the whole kept log, for a page in memory that proved damaged.
-	Repair(ctx context.Context, id page.ID, p *page.Page) error
+	Repair(ctx context.Context, id page.ID, p *page.Page) (first page.LSN, err error)
 	// WritePages makes the pages durable; a death in the middle leaves each old or new.
 	WritePages(ctx context.Context, writes []Write) error
 }

@@ -68,14 +68,26 @@ func (t *table) findLocked(p *Pool, id page.ID) (uint32, bool) {
 	return 0, false
 }
 
-// push enters f. Under the stripe's lock, or at start, where pushes race only with pushes.
+// push enters f, under the stripe's lock.
 func (t *table) push(p *Pool, id page.ID, f uint32) {
+	h := t.head(id)
+	p.frames[f].next.Store(h.Load())
+	h.Store(f + 1)
+}
+
+// pushUnique enters f at start, where pushes race only with pushes, unless id is there already.
+func (t *table) pushUnique(p *Pool, id page.ID, f uint32) bool {
 	h := t.head(id)
 	for {
 		old := h.Load()
+		for at := old; at != 0; at = p.frames[at-1].next.Load() {
+			if page.ID(p.desc(at-1).ID.Load()) == id {
+				return false
+			}
+		}
 		p.frames[f].next.Store(old)
 		if h.CompareAndSwap(old, f+1) {
-			return
+			return true
 		}
 	}
 }

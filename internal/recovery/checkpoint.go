@@ -1,0 +1,179 @@
+package recovery
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hearthdb/hearth/internal/file"
+	"github.com/hearthdb/hearth/internal/page"
+	"github.com/hearthdb/hearth/internal/pool"
+	"github.com/hearthdb/hearth/internal/wal"
+)
+
+const (
+	// checkpointEvery is the rhythm of write-back by age, and of looking whether the checkpoint can move.
+	checkpointEvery = 50 * time.Millisecond
+	// beginShare of the log size, in percent, is the age at which a changed page is written back; the pace rises from
+	// there so that stopShare is reached only by writers faster than the disk, who then wait.
+	beginShare, stopShare, goShare = 60, 90, 80
+	// moveShare: the control file is written when the checkpoint moves by so many percent of the log size, or after
+	// moveAfter.
+	moveShare = 2
+	moveAfter = 5 * time.Second
+	// flushMost is how many pages one round of write-back takes.
+	flushMost = 4096
+)
+
+// Checkpointer writes old changes back at the pace of the log's growth and moves the checkpoint behind them.
+type Checkpointer struct {
+	fs      file.FS
+	dir     string
+	pool    *pool.Pool
+	log     *wal.Log
+	logger  *slog.Logger
+	logSize page.LSN
+
+	hold atomic.Bool // rule 4: the plan's pages are not all redone
+
+	mu       sync.Mutex // one move at a time; guards what follows
+	control  Control
+	moved    time.Time
+	failed   bool // the last round failed, and said so
+	stop     context.CancelFunc
+	finished chan struct{}
+}
+
+// NewCheckpointer begins checkpointing. control is the value in the file. With hold the checkpoint stays until Release.
+func NewCheckpointer(fsys file.FS, dir string, control Control, p *pool.Pool, l *wal.Log, logSize int64, hold bool, logger *slog.Logger) *Checkpointer {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &Checkpointer{
+		fs: fsys, dir: dir, pool: p, log: l, logger: logger, logSize: page.LSN(logSize),
+		control: control, moved: time.Now(), stop: cancel, finished: make(chan struct{}),
+	}
+	c.hold.Store(hold)
+	go c.run(ctx)
+	return c
+}
+
+// Release lets the checkpoint move: the plan is done.
+func (c *Checkpointer) Release() { c.hold.Store(false) }
+
+// Age of the checkpoint, in bytes of log.
+func (c *Checkpointer) Age() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return int64(c.log.Tail() - c.control.Checkpoint)
+}
+
+// Checkpoint is where redo would begin now.
+func (c *Checkpointer) Checkpoint() page.LSN {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.control.Checkpoint
+}
+
+func (c *Checkpointer) run(ctx context.Context) {
+	defer close(c.finished)
+	t := time.NewTicker(checkpointEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		err := c.round(ctx)
+		c.mu.Lock()
+		if err != nil && !c.failed && ctx.Err() == nil {
+			c.logger.Error("the checkpoint cannot move; it is tried again", "error", err)
+		}
+		c.failed = err != nil
+		c.mu.Unlock()
+	}
+}
+
+// round writes back what is too old and moves the checkpoint if that is worth a write.
+func (c *Checkpointer) round(ctx context.Context) error {
+	tail := c.log.Tail()
+	age := page.LSN(c.Age())
+	begin := c.logSize * beginShare / 100
+	if age > begin && !c.hold.Load() {
+		// The further the age is beyond the beginning, the younger the changes that are written.
+		over := age - begin
+		target := tail - begin + over*2
+		if _, err := c.pool.FlushBefore(ctx, min(target, tail), flushMost); err != nil {
+			return err
+		}
+	}
+	if err := c.move(false); err != nil {
+		return err
+	}
+	age = page.LSN(c.Age())
+	if age > c.logSize*stopShare/100 && !c.hold.Load() {
+		c.pool.HoldChanges(true)
+		for age > c.logSize*goShare/100 && ctx.Err() == nil {
+			tail = c.log.Tail()
+			if _, err := c.pool.FlushBefore(ctx, tail-c.logSize*beginShare/100, flushMost); err != nil {
+				return err
+			}
+			if err := c.move(true); err != nil {
+				return err
+			}
+			age = page.LSN(c.Age())
+		}
+	}
+	c.pool.HoldChanges(false)
+	return nil
+}
+
+// move writes the control file if the checkpoint can go on by enough, or at all with force.
+func (c *Checkpointer) move(force bool) error {
+	if c.hold.Load() {
+		return nil
+	}
+	upto := min(c.log.Tail(), c.log.Durable()) // never beyond what the file has of the log
+	at := c.pool.MinFirst(upto)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	by := at - min(at, c.control.Checkpoint)
+	if by == 0 || !force && by < c.logSize*moveShare/100 && time.Since(c.moved) < moveAfter {
+		return nil
+	}
+	next := c.control
+	next.Checkpoint = at
+	if err := WriteControl(c.fs, c.dir, &next); err != nil {
+		return err
+	}
+	c.control, c.moved = next, time.Now()
+	c.log.SetKeep(at)
+	return nil
+}
+
+// Now writes back everything changed before the call and moves the checkpoint there.
+func (c *Checkpointer) Now(ctx context.Context) error {
+	if err := c.pool.FlushAll(ctx); err != nil {
+		return err
+	}
+	if err := c.log.WaitDurable(ctx, c.log.Tail()); err != nil {
+		return err
+	}
+	return c.move(true)
+}
+
+// Close stops checkpointing. With flushed, everything was written (Now), nobody changed anything since, and the control
+// file says so.
+func (c *Checkpointer) Close(flushed bool) error {
+	c.stop()
+	<-c.finished
+	c.pool.HoldChanges(false)
+	if !flushed {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.control.Flushed = true
+	return WriteControl(c.fs, c.dir, &c.control)
+}

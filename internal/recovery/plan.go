@@ -1,0 +1,119 @@
+package recovery
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/hearthdb/hearth/internal/page"
+	"github.com/hearthdb/hearth/internal/region"
+	"github.com/hearthdb/hearth/internal/wal"
+)
+
+// Plan says what a start has to do. It is a value; Analyze, which makes it, changes nothing in the region or the files.
+type Plan struct {
+	Checkpoint page.LSN // from the control file
+	End        page.LSN // of the valid log
+	FramesKept bool     // the region's frames are believed
+	Full       bool     // every page named in [Checkpoint, End) is brought forward before the first answer
+	Redo       map[page.ID]struct{}
+	Counts     [verdicts]int // frames by verdict
+
+	frames []Verdict // by frame, when FramesKept
+	log    wal.ReaderConfig
+}
+
+// Input of Analyze.
+type Input struct {
+	Control Control
+	Log     wal.ReaderConfig
+	Region  *region.Region
+	Frames  bool     // the region's frames may be examined
+	End     page.LSN // end of the log if it is known from the ring, else 0
+}
+
+// Analyze finds out what is true: where the log ends, and what each surviving frame is worth.
+func Analyze(in Input) (*Plan, error) {
+	p := &Plan{Checkpoint: in.Control.Checkpoint, End: in.End, log: in.Log, Redo: map[page.ID]struct{}{}}
+	if p.End == 0 {
+		end, err := logEnd(in.Log, p.Checkpoint)
+		if err != nil {
+			return nil, err
+		}
+		p.End = end
+	}
+	if p.End < p.Checkpoint {
+		return nil, fmt.Errorf("the log ends at %d, before the checkpoint at %d: segments of it are missing or damaged; restore them or a backup", p.End, p.Checkpoint)
+	}
+	if in.Frames {
+		p.examine(in.Region)
+	}
+	p.Full = !p.FramesKept && p.End > p.Checkpoint
+	return p, nil
+}
+
+// logEnd reads the log from the checkpoint to the end of its valid prefix.
+func logEnd(cfg wal.ReaderConfig, from page.LSN) (page.LSN, error) {
+	r, err := wal.NewReader(cfg, from)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	for {
+		if _, err := r.Next(); errors.Is(err, io.EOF) {
+			return r.End(), nil
+		} else if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Verdicts counts the frames by verdict, in words; verdicts that did not occur are left out.
+func (p *Plan) Verdicts() map[string]int {
+	m := map[string]int{}
+	for v, n := range p.Counts {
+		if n > 0 {
+			m[Verdict(v).String()] = n
+		}
+	}
+	return m
+}
+
+// examine judges all frames, in parallel.
+func (p *Plan) examine(r *region.Region) {
+	workers := runtime.GOMAXPROCS(0)
+	type part struct {
+		counts [verdicts]int
+		redo   []page.ID
+		_      [64]byte
+	}
+	parts := make([]part, workers)
+	var distrust atomic.Bool
+	frames := make([]Verdict, r.Frames())
+	region.Scan(r, workers, func(w, frame int, f region.Finding) {
+		v := judge(f, p.End)
+		frames[frame] = v
+		parts[w].counts[v]++
+		if v == Distrust {
+			distrust.Store(true)
+		}
+		if v.needsRedo() {
+			parts[w].redo = append(parts[w].redo, f.ID)
+		}
+	})
+	for _, part := range parts {
+		for v, n := range part.counts {
+			p.Counts[v] += n
+		}
+		for _, id := range part.redo {
+			p.Redo[id] = struct{}{}
+		}
+	}
+	if distrust.Load() {
+		clear(p.Redo)
+		return
+	}
+	p.frames, p.FramesKept = frames, true
+}

@@ -1,0 +1,109 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/hearthdb/hearth/internal/datafile"
+	"github.com/hearthdb/hearth/internal/page"
+	"github.com/hearthdb/hearth/internal/pool"
+)
+
+// Source is the files with redo on first touch over them: what the pool reads from.
+type Source struct {
+	files   *datafile.Set
+	hist    *history
+	onFatal func(error)
+
+	mu   sync.RWMutex
+	redo map[page.ID]struct{} // pages whose image in the file lacks records of the kept log; guarded by mu
+}
+
+// NewSource is the source for a plan: pages in plan.Redo are brought forward when they are first read. onFatal hears of
+// it when a write failed in a way that leaves unknown what the files hold.
+func NewSource(files *datafile.Set, p *Plan, onFatal func(error)) *Source {
+	return &Source{files: files, hist: &history{cfg: p.log, from: p.Checkpoint, to: p.End}, redo: p.Redo, onFatal: onFatal}
+}
+
+var classes = [...]datafile.Class{
+	pool.ClassMiss: datafile.ClassMiss, pool.ClassWriteBack: datafile.ClassWriteBack,
+	pool.ClassRedo: datafile.ClassRedo, pool.ClassReadAhead: datafile.ClassReadAhead,
+}
+
+// ReadPage implements pool.Source.
+func (s *Source) ReadPage(ctx context.Context, id page.ID, p *page.Page, class pool.Class) (page.LSN, error) {
+	if err := s.files.ReadPage(ctx, id, p, classes[class]); err != nil {
+		return 0, err
+	}
+	err := p.Verify(id)
+	s.mu.RLock()
+	_, redo := s.redo[id]
+	s.mu.RUnlock()
+	if err == nil && !redo {
+		return 0, nil
+	}
+	if err != nil {
+		return s.rebuild(id, p, err)
+	}
+	return s.hist.replay(id, p)
+}
+
+// Repair implements pool.Source.
+func (s *Source) Repair(ctx context.Context, id page.ID, p *page.Page) (page.LSN, error) {
+	if err := s.files.ReadPage(ctx, id, p, datafile.ClassMiss); err != nil {
+		return 0, err
+	}
+	if err := p.Verify(id); err != nil {
+		return s.rebuild(id, p, err)
+	}
+	return s.hist.replay(id, p)
+}
+
+// rebuild makes a page from the log alone, for want of an image. That needs the record that made the page.
+func (s *Source) rebuild(id page.ID, p *page.Page, damage error) (page.LSN, error) {
+	clear(p[:])
+	first, err := s.hist.replay(id, p)
+	if err == nil && first != 0 {
+		return first, nil
+	}
+	var c *page.CorruptError
+	if errors.As(damage, &c) {
+		c.File = s.files.Path(id.Space())
+	}
+	return 0, damage
+}
+
+// WritePages implements pool.Source. Pages of a space that was dropped meanwhile have nowhere to go and are done.
+func (s *Source) WritePages(ctx context.Context, writes []pool.Write) error {
+	out := make([]datafile.Write, 0, len(writes))
+	for _, w := range writes {
+		out = append(out, datafile.Write(w))
+	}
+	for {
+		err := s.files.WritePages(ctx, out)
+		var gone datafile.ErrNoSpace
+		if errors.As(err, &gone) {
+			out = slices.DeleteFunc(out, func(w datafile.Write) bool { return w.ID.Space() == gone.Space })
+			if len(out) > 0 {
+				continue
+			}
+			return nil
+		}
+		if errors.As(err, new(*datafile.StoppedError)) {
+			s.onFatal(err)
+		}
+		return err
+	}
+}
+
+// done forgets the plan's pages, when all of them are in the pool or written.
+func (s *Source) done() {
+	s.mu.Lock()
+	s.redo = nil
+	s.mu.Unlock()
+}
+
+// Close lets go of the log files it reads.
+func (s *Source) Close() error { return s.hist.close() }
