@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io/fs"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -141,6 +142,9 @@ func Open(cfg Config) (*Log, error) {
 func (l *Log) begin(y *layout) error {
 	start := l.cfg.Start
 	if err := y.fs.MkdirAll(y.dir, dirPerm); err != nil {
+		return err
+	}
+	if err := y.fs.SyncDir(filepath.Dir(y.dir)); err != nil {
 		return err
 	}
 	have, err := y.list()
