@@ -37,6 +37,8 @@ const imports = `
 
 	hearth    <- page file wal region datafile pool space btree lock txn recovery check
 
+	testbed   <- page file wal region datafile pool
+
 	torture   <- hearth
 	bench     <- hearth
 	          <- go.etcd.io/bbolt

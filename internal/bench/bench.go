@@ -68,5 +68,13 @@ func workDir(dir string) (path string, remove func(), err error) {
 	return path, func() { os.RemoveAll(path) }, nil
 }
 
+// sharedMemory is where regions live by default.
+const sharedMemory = "/dev/shm"
+
+// memoryDir makes a folder of our own for a region. The caller removes it.
+func memoryDir() (string, error) {
+	return os.MkdirTemp(sharedMemory, fmt.Sprintf("hearth-bench-%d-", os.Getpid()))
+}
+
 // rate is a count per second.
 func rate(n int, d time.Duration) float64 { return float64(n) / d.Seconds() }

@@ -26,7 +26,9 @@ type EngineConfig struct {
 // is how many of them share one sync.
 const durableWriters = 16
 
-// Cases of the measure "engine". Each works on the whole table, in memory.
+const engineMeasure = "engine"
+
+// Cases of the comparison. Each works on the whole table, in memory.
 const (
 	casePointRead     = "point-read"     // random rows, one transaction each
 	caseScan          = "scan"           // rows in order, one transaction a pass
@@ -42,11 +44,11 @@ type engineCase struct {
 	work    func(s system, r rows, seed uint64) worker
 }
 
-// Engine measures the systems on the same rows, and returns all figures it reported.
-func Engine(ctx context.Context, cfg EngineConfig, out Output) ([]Result, error) {
+// Engine measures the systems on the same rows.
+func Engine(ctx context.Context, cfg EngineConfig, out Output) error {
 	dir, remove, err := workDir(cfg.Dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer remove()
 
@@ -58,45 +60,39 @@ func Engine(ctx context.Context, cfg EngineConfig, out Output) ([]Result, error)
 		}
 	}()
 	if err != nil {
-		return nil, err
+		return err
 	}
 
-	var results []Result
 	measure := func(systems []system, c engineCase) error {
-		res, err := measureCase(ctx, cfg, systems, r, c, out)
-		results = append(results, res...)
-		return err
+		return measureCase(ctx, cfg, systems, r, c, out)
 	}
 	for _, threads := range cfg.Threads {
 		if err := measure(systems, engineCase{casePointRead, "reads/s", threads, readWorker}); err != nil {
-			return results, err
+			return err
 		}
 	}
 	for _, threads := range cfg.Threads {
 		if err := measure(systems, engineCase{caseScan, "rows/s", threads, scanWorker(threads)}); err != nil {
-			return results, err
+			return err
 		}
 	}
 	if err := setDurable(ctx, systems, false); err != nil {
-		return results, err
+		return err
 	}
 	for _, threads := range cfg.Threads {
 		if err := measure(systems, engineCase{caseCommitProcess, "commits/s", threads, commitWorker}); err != nil {
-			return results, err
+			return err
 		}
 	}
 	if err := setDurable(ctx, systems, true); err != nil {
-		return results, err
+		return err
 	}
-	if err := measure(withBatch(systems), engineCase{caseCommitDurable, "commits/s", durableWriters, commitWorker}); err != nil {
-		return results, err
-	}
-	return results, nil
+	return measure(withBatch(systems), engineCase{caseCommitDurable, "commits/s", durableWriters, commitWorker})
 }
 
 // openSystems returns what it opened even when a later one fails, for closing.
 func openSystems(ctx context.Context, dir string, r rows, names []string, out Output) (opened []system, err error) {
-	for _, s := range []system{&bboltSystem{}, &badgerSystem{}, &pebbleSystem{}} {
+	for _, s := range []system{&hearthSystem{rows: r}, &bboltSystem{}, &badgerSystem{}, &pebbleSystem{}} {
 		if len(names) > 0 && !slices.Contains(names, s.name()) {
 			continue
 		}
@@ -141,29 +137,26 @@ func setDurable(ctx context.Context, systems []system, durable bool) error {
 }
 
 // measureCase lets the systems take turns.
-func measureCase(ctx context.Context, cfg EngineConfig, systems []system, r rows, c engineCase, out Output) ([]Result, error) {
+func measureCase(ctx context.Context, cfg EngineConfig, systems []system, r rows, c engineCase, out Output) error {
 	runs := make([][]float64, len(systems))
 	for n := range cfg.Runs {
 		for i, s := range systems {
 			runtime.GC() // nobody pays for what another left
 			v, err := run(ctx, c.threads, cfg.RunTime, c.work(s, r, mix(cfg.Seed+uint64(n))))
 			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", s.name(), c.name, err)
+				return fmt.Errorf("%s: %s: %w", s.name(), c.name, err)
 			}
 			runs[i] = append(runs[i], v)
 			if err := s.settle(ctx); err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", s.name(), c.name, err)
+				return fmt.Errorf("%s: %s: %w", s.name(), c.name, err)
 			}
 		}
 		out.Progress("%s, %d threads: run %d of %d", c.name, c.threads, n+1, cfg.Runs)
 	}
-	var results []Result
 	for i, s := range systems {
-		res := newResult("engine", s.name(), c.name, c.threads, c.unit, runs[i])
-		out.Result(res)
-		results = append(results, res)
+		out.Result(newResult(engineMeasure, s.name(), c.name, c.threads, c.unit, runs[i]))
 	}
-	return results, nil
+	return nil
 }
 
 func readWorker(s system, r rows, seed uint64) worker {

@@ -13,38 +13,50 @@ type worker func(ctx context.Context, w int, stop *atomic.Bool) (ops int, err er
 
 // run starts the workers together, stops them after d and returns their common rate.
 func run(ctx context.Context, threads int, d time.Duration, work worker) (opsPerSecond float64, err error) {
+	ops, elapsed, err := runWhile(ctx, threads, work, after(d))
+	return rate(ops, elapsed), err
+}
+
+// after waits for d.
+func after(d time.Duration) func(context.Context) error {
+	return func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(d):
+			return nil
+		}
+	}
+}
+
+// runWhile starts the workers together and stops them when meanwhile returns. The first
+// worker that fails stops all.
+func runWhile(ctx context.Context, threads int, work worker, meanwhile func(context.Context) error) (ops int, elapsed time.Duration, err error) {
 	var (
 		wg    sync.WaitGroup
 		stop  atomic.Bool
 		total atomic.Int64
-		first error
-		once  sync.Once
 	)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	start := time.Now()
 	for w := range threads {
 		wg.Go(func() {
 			n, err := work(ctx, w, &stop)
 			if err != nil {
-				once.Do(func() { first = err })
-				stop.Store(true)
-				cancel()
+				cancel(err)
 			}
 			total.Add(int64(n))
 		})
 	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
+	err = meanwhile(ctx)
 	stop.Store(true)
 	wg.Wait()
-	elapsed := time.Since(start)
-	if first != nil {
-		return 0, first
+	elapsed = time.Since(start)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause // why meanwhile was cut short
 	}
-	return rate(int(total.Load()), elapsed), ctx.Err()
+	return int(total.Load()), elapsed, err
 }
 
 // touchAll reads the whole table once, and so brings it into memory, and checks that it

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,9 +12,46 @@ import (
 // ours is the system the ratios are about.
 const ours = "hearth"
 
-// WriteTable writes the comparison as a Markdown table: a row per case, a column per
-// system, and how often the best peer goes into hearth.
-func WriteTable(w io.Writer, command string, results []Result) error {
+// WriteTables writes results as Markdown: the comparison with the peers, then all others.
+func WriteTables(w io.Writer, command string, results []Result) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "`%s` with %d CPUs, %s.\n", command, runtime.NumCPU(), runtime.Version())
+	var compared, others []Result
+	for _, r := range results {
+		if r.Measure == engineMeasure {
+			compared = append(compared, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	if len(compared) > 0 {
+		b.WriteString("\n")
+		writeComparison(&b, compared)
+	}
+	if len(others) > 0 {
+		b.WriteString("\n")
+		writeList(&b, others)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeList has a row per result.
+func writeList(b *strings.Builder, results []Result) {
+	b.WriteString("| measure | system | case | threads | median | unit | runs |\n|---|---|---|---|---|---|---|\n")
+	for _, r := range results {
+		runs := make([]string, len(r.Runs))
+		for i, v := range r.Runs {
+			runs[i] = number(v)
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %d | %s | %s | %s |\n",
+			r.Measure, r.System, r.Case, r.Threads, number(r.Value), r.Unit, strings.Join(runs, " "))
+	}
+}
+
+// writeComparison has a row per case, a column per system, and how many times as much as
+// each peer hearth does.
+func writeComparison(b *strings.Builder, results []Result) {
 	type rowKey struct {
 		name    string
 		threads int
@@ -21,6 +59,7 @@ func WriteTable(w io.Writer, command string, results []Result) error {
 	var (
 		order   []rowKey
 		systems []string
+		peers   []string
 		cells   = map[rowKey]map[string]Result{}
 	)
 	for _, r := range results {
@@ -30,40 +69,37 @@ func WriteTable(w io.Writer, command string, results []Result) error {
 			order = append(order, k)
 		}
 		cells[k][r.System] = r
-		systems = appendNew(systems, r.System)
-	}
-
-	var b strings.Builder
-	fmt.Fprintf(&b, "`%s` with %d CPUs, %s.\n\n", command, runtime.NumCPU(), runtime.Version())
-	b.WriteString("| case | threads | unit |")
-	for _, s := range systems {
-		fmt.Fprintf(&b, " %s |", s)
-	}
-	for _, s := range systems {
-		if s != ours {
-			fmt.Fprintf(&b, " ÷ %s |", s)
+		if !slices.Contains(systems, r.System) {
+			systems = append(systems, r.System)
+			if r.System != ours {
+				peers = append(peers, r.System)
+			}
 		}
 	}
-	b.WriteString("\n|" + strings.Repeat("---|", 3+len(systems)+countOthers(systems)) + "\n")
+
+	b.WriteString("| case | threads | unit |")
+	for _, s := range systems {
+		fmt.Fprintf(b, " %s |", s)
+	}
+	for _, s := range peers {
+		fmt.Fprintf(b, " ÷ %s |", s)
+	}
+	b.WriteString("\n|" + strings.Repeat("---|", 3+len(systems)+len(peers)) + "\n")
 	for _, k := range order {
 		row := cells[k]
 		unit := ""
 		for _, r := range row {
 			unit = r.Unit
 		}
-		fmt.Fprintf(&b, "| %s | %d | %s |", k.name, k.threads, unit)
+		fmt.Fprintf(b, "| %s | %d | %s |", k.name, k.threads, unit)
 		for _, s := range systems {
 			b.WriteString(" " + figure(row, s) + " |")
 		}
-		for _, s := range systems {
-			if s != ours {
-				b.WriteString(" " + ratio(row, s) + " |")
-			}
+		for _, s := range peers {
+			b.WriteString(" " + ratio(row, s) + " |")
 		}
 		b.WriteString("\n")
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // figure is the median with half the spread of its runs, "812,345 ±3%".
@@ -92,29 +128,19 @@ func ratio(row map[string]Result, peer string) string {
 	return fmt.Sprintf("%.2f", a.Value/b.Value)
 }
 
+// number writes large figures as thousands does and small ones with a fraction.
+func number(v float64) string {
+	if v < 1000 && v > -1000 {
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return thousands(v)
+}
+
 // thousands writes a rate without a fraction and with commas.
 func thousands(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 0, 64)
-	for at := len(s) - 3; at > 0; at -= 3 {
+	for at := len(s) - 3; at > 0 && s[at-1] != '-'; at -= 3 {
 		s = s[:at] + "," + s[at:]
 	}
 	return s
-}
-
-func countOthers(systems []string) (n int) {
-	for _, s := range systems {
-		if s != ours {
-			n++
-		}
-	}
-	return n
-}
-
-func appendNew(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
-	}
-	return append(list, s)
 }

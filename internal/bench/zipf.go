@@ -1,0 +1,59 @@
+package bench
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// zipf draws from [0,n) so that number k comes up in proportion to 1/(k+1)^theta, for
+// theta below 1, which math/rand cannot. The method is of Gray et al., "Quickly
+// Generating Billion-Record Synthetic Databases" (1994); YCSB uses the same. Different
+// from YCSB, drawn numbers are spread over the table by a multiplicative step, not a
+// hash, so that no two of them fall onto the same row.
+type zipf struct {
+	n                 int
+	alpha, zetan, eta float64
+	half              float64
+	step              int
+}
+
+func newZipf(n int, theta float64) *zipf {
+	zeta := func(n int) (sum float64) {
+		for i := 1; i <= n; i++ {
+			sum += math.Pow(float64(i), -theta)
+		}
+		return sum
+	}
+	z := &zipf{n: n, alpha: 1 / (1 - theta), zetan: zeta(n), half: 1 + math.Pow(0.5, theta)}
+	z.eta = (1 - math.Pow(2/float64(n), 1-theta)) / (1 - zeta(2)/z.zetan)
+	z.step = coprimeStep(n)
+	return z
+}
+
+func (z *zipf) draw(rnd *rand.Rand) int {
+	u := rnd.Float64()
+	var k int
+	switch uz := u * z.zetan; {
+	case uz < 1:
+		k = 0
+	case uz < z.half:
+		k = 1
+	default:
+		k = int(float64(z.n) * math.Pow(z.eta*u-z.eta+1, z.alpha))
+	}
+	return int(uint64(min(k, z.n-1)) * uint64(z.step) % uint64(z.n))
+}
+
+// coprimeStep is near the golden section of n and shares no factor with it, so that its
+// multiples visit every number below n once, and neighbours end up far apart.
+func coprimeStep(n int) int {
+	for step := int(float64(n)*0.6180339887) | 1; ; step++ {
+		a, b := n, step
+		for b != 0 {
+			a, b = b, a%b
+		}
+		if a == 1 {
+			return step
+		}
+	}
+}

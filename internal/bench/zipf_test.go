@@ -1,0 +1,37 @@
+package bench
+
+import (
+	"math"
+	"testing"
+)
+
+// Draws follow the law: number k comes up 1/(k+1)^theta times as often as number 0.
+func TestZipf(t *testing.T) {
+	const n, draws = 10_000, 1_000_000
+	z, rnd := newZipf(n, zipfTheta), newRand(1, 0)
+	count := make([]int, n)
+	for range draws {
+		count[z.draw(rnd)]++
+	}
+	for _, k := range []int{0, 1, 9, 99} {
+		got := float64(count[k*z.step%n])
+		want := draws / z.zetan / math.Pow(float64(k+1), zipfTheta)
+		if math.Abs(got-want) > 0.15*want+5*math.Sqrt(want) {
+			t.Errorf("number %d: %.0f draws, want about %.0f", k, got, want)
+		}
+	}
+}
+
+func TestCoprimeStepVisitsAll(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 10, 997, 1000, 65536} {
+		step, seen := coprimeStep(n), make([]bool, n)
+		for k := range n {
+			seen[k*step%n] = true
+		}
+		for i, ok := range seen {
+			if !ok {
+				t.Fatalf("n=%d, step %d: %d is never visited", n, step, i)
+			}
+		}
+	}
+}
