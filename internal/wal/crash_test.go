@@ -78,7 +78,7 @@ func TestPowerCutEverywhere(t *testing.T) {
 				from, least := page.LSN(keep.Load()), page.LSN(acked.Load())
 				clone := disk.Clone(mode)
 				crashes++
-				if err := afterCrash(t, h, clone, from, least, 2, crashes%5 == 0, seed+uint64(crashes), mode); err != nil {
+				if err := afterCrash(t, h, clone, from, least, 2, crashes%13 == 0, seed+uint64(crashes), mode); err != nil {
 					t.Errorf("crash before call %d (%s %s at %d): %v", op.N, op.Kind, op.Name, op.Off, err)
 				}
 				return nil
@@ -86,7 +86,7 @@ func TestPowerCutEverywhere(t *testing.T) {
 			cfg := testConfig(disk)
 			cfg.OnDurable = func(lsn page.LSN) { acked.Store(uint64(lsn)) }
 			l := mustOpen(t, cfg)
-			for i := range 60 {
+			for i := range 40 {
 				n := r.IntN(3000)
 				if i%9 == 0 {
 					n = 12000
@@ -131,9 +131,13 @@ func afterCrash(t *testing.T, h *history, disk *file.Mem, keep, acked page.LSN, 
 	var second error
 	if deep {
 		n := 0
+		var mu sync.Mutex
 		disk.OnOp(func(op file.Op) error {
-			if n++; op.Kind.Changes() && n%3 == 0 {
-				if err := afterCrash(t, mine, disk.Clone(mode), keep, page.LSN(told.Load()), life+1, false, seed+1, mode); err != nil && second == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			if n++; op.Kind.Changes() && n%4 == 0 {
+				least := page.LSN(told.Load())
+				if err := afterCrash(t, mine, disk.Clone(mode), keep, least, life+1, false, seed+1, mode); err != nil && second == nil {
 					second = fmt.Errorf("then crash before call %d (%s %s): %w", op.N, op.Kind, op.Name, err)
 				}
 			}

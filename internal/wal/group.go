@@ -71,10 +71,10 @@ func decodeHeader(b []byte, lsn page.LSN) (h header, why string) {
 	switch {
 	case h.size == 0:
 		return h, "nothing was written there"
+	case h.lsn != lsn:
+		return h, "other bytes, or a group of another place"
 	case binary.LittleEndian.Uint32(b[28:]) != crc32.Checksum(b[:28], castagnoli):
 		return h, "header checksum"
-	case h.lsn != lsn:
-		return h, fmt.Sprintf("group of another place: %d", h.lsn)
 	case h.size%groupAlign != 0 || h.size < groupHeader || h.size > MaxGroup:
 		return h, fmt.Sprintf("length %d", h.size)
 	case h.flags&^flagPadding != 0 || int(h.size)-groupHeader < int(h.flags&flagPadding):

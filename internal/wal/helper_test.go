@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"testing"
@@ -102,4 +103,15 @@ func rng(t testing.TB) *rand.Rand {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
+}
+
+func crcOf(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+// reseal makes header and checksum of an index fit its payload.
+func reseal(b []byte, pages, lsns, txs uint32) {
+	binary.LittleEndian.PutUint32(b[12:], pages)
+	binary.LittleEndian.PutUint32(b[56:], lsns)
+	binary.LittleEndian.PutUint32(b[60:], txs)
+	binary.LittleEndian.PutUint32(b[64:], uint32(len(b)-indexHeaderSize))
+	binary.LittleEndian.PutUint32(b[68:], indexSum(b))
 }

@@ -26,6 +26,7 @@ type indexer struct {
 	mu      sync.Mutex // guards everything below
 	changed sync.Cond
 	queue   []*notes
+	busy    bool // with one taken from queue
 	stopped bool
 }
 
@@ -64,8 +65,12 @@ func (x *indexer) run() {
 		}
 		n := x.queue[0]
 		x.queue = x.queue[1:]
+		x.busy = true
 		x.mu.Unlock()
 		x.one(n)
+		x.mu.Lock()
+		x.busy = false
+		x.mu.Unlock()
 	}
 }
 
@@ -166,6 +171,7 @@ func (y *layout) buildIndex(n uint64) (*Index, error) {
 // firstGroup finds where the first group of segment n starts: behind a group that began earlier, as the index of the
 // segment before knows. Without that, the first position counts from which whole groups lead out of the segment.
 // A value that looks like a group is not mistaken for one unless its author knew where in the log it would come to lie.
+// When no group at all starts in n, those of the segment before lead to where one will.
 func (y *layout) firstGroup(n uint64) (page.LSN, error) {
 	if n == 0 {
 		return FirstLSN, nil
@@ -173,30 +179,48 @@ func (y *layout) firstGroup(n uint64) (page.LSN, error) {
 	if before, err := y.readIndex(n - 1); err == nil {
 		return before.End, nil
 	}
-	r := y.reader(nil, 0, y.startOf(n))
-	defer r.Close()
-	best, reach := y.startOf(n), y.startOf(n)
-	b := make([]byte, y.bytes-blockSize)
-	got, err := r.read(b, y.startOf(n))
+	first, found, err := y.scan(n)
+	if err != nil || found {
+		return first, err
+	}
+	if _, err := y.fs.Stat(y.segmentPath(n - 1)); err != nil {
+		return y.startOf(n), nil
+	}
+	before, err := y.firstGroup(n - 1)
 	if err != nil {
 		return 0, err
 	}
-	for off := 0; off+groupHeader <= got && reach < y.startOf(n+1); {
-		at := y.startOf(n) + page.LSN(off)
+	end, err := y.chain(before, y.startOf(n))
+	return max(end, y.startOf(n)), err
+}
+
+// scan looks at every position in segment n for the first group from which the chain leads furthest.
+func (y *layout) scan(n uint64) (first page.LSN, found bool, err error) {
+	from, to := y.startOf(n), y.startOf(n+1)
+	r := y.reader(nil, 0, from)
+	defer r.Close()
+	b := make([]byte, to-from)
+	got, err := r.read(b, from)
+	if err != nil {
+		return 0, false, err
+	}
+	reach := from
+	for off := 0; off+groupHeader <= got && reach < to; {
+		at := from + page.LSN(off)
 		if _, why := decodeHeader(b[off:], at); why != "" {
 			off += groupAlign
 			continue
 		}
-		end, err := y.chain(at, y.startOf(n+1))
+		end, err := y.chain(at, to)
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		if end > reach {
-			best, reach = at, end
+			first, found, reach = at, end > at, end
 		}
-		off = int(max(end, at+groupAlign) - y.startOf(n))
+		off = int(max(end, at+groupAlign) - from)
 	}
-	return best, nil
+	return first, found, nil
 }
 
 // chain is where the whole groups from at on end, or the first end at or above stop.
