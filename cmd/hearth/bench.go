@@ -57,7 +57,7 @@ func (v *benchEngineVerb) Run(ctx context.Context) error {
 	if v.Quick {
 		v.Rows, v.RunTime, v.Pool, otherRuns = quickRows, quickRunTime, quickPool, quickRuns
 	}
-	return v.report(func(out bench.Output) error {
+	return v.report(ctx, func(ctx context.Context, out bench.Output) error {
 		if slices.Contains(v.Parts, partPeers) {
 			err := bench.Engine(ctx, bench.EngineConfig{
 				Dir: v.Dir, Rows: v.Rows, Runs: v.Runs, RunTime: v.RunTime,
@@ -121,7 +121,7 @@ func (v *benchAttachVerb) Run(ctx context.Context) error {
 	for _, p := range v.Pools {
 		cfg.Pools = append(cfg.Pools, int64(p))
 	}
-	return v.report(func(out bench.Output) error { return bench.Attach(ctx, cfg, out) })
+	return v.report(ctx, func(ctx context.Context, out bench.Output) error { return bench.Attach(ctx, cfg, out) })
 }
 
 type benchAttachChildVerb struct{}

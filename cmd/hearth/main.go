@@ -27,13 +27,15 @@ func run(args []string) int {
 		kong.Name("hearth"),
 		kong.Description("A storage engine whose restarts nobody notices."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.UsageOnError(),
+		kong.ShortUsageOnError(),
 	)
 	verb, err := parser.Parse(args)
 	parser.FatalIfErrorf(err)
 
-	// The first Ctrl-C asks the verb to end and to clean up; the second one kills.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first Ctrl-C asks the verb to end and to clean up; the second one kills. Output
+	// that nobody reads any more is an error like others, so that there is cleaning up, too.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Ignore(syscall.SIGPIPE)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 

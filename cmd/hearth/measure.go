@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
@@ -17,24 +19,30 @@ type measureFlags struct {
 }
 
 // report runs a measurement. Progress goes to standard error. Figures go to standard
-// output: with --json each as it comes, otherwise as tables at the end.
-func (f measureFlags) report(measure func(bench.Output) error) error {
+// output: with --json each as it comes, otherwise as tables at the end. When nobody reads
+// the figures any more the measurement ends, and cleans up.
+func (f measureFlags) report(ctx context.Context, measure func(context.Context, bench.Output) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var results []bench.Result
 	lines := json.NewEncoder(os.Stdout)
-	err := measure(bench.Output{
+	err := measure(ctx, bench.Output{
 		Progress: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
 		Result: func(r bench.Result) {
-			if f.JSON {
-				lines.Encode(r) // a reader that went away is no failure of the measurement
-			}
 			results = append(results, r)
+			if !f.JSON {
+				return
+			}
+			if err := lines.Encode(r); err != nil {
+				cancel(fmt.Errorf("write a figure: %w", err))
+			}
 		},
 	})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
 	if f.JSON || len(results) == 0 {
 		return err
 	}
-	if werr := bench.WriteTables(os.Stdout, commandLine(), results); err == nil {
-		err = werr
-	}
-	return err
+	return errors.Join(err, bench.WriteTables(os.Stdout, commandLine(), results))
 }

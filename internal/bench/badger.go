@@ -54,6 +54,12 @@ func (s *badgerSystem) load(ctx context.Context, r rows) error {
 	if err := w.Prepare(); err != nil {
 		return err
 	}
+	loaded := false
+	defer func() {
+		if !loaded {
+			w.Cancel() // else the store could not be closed
+		}
+	}()
 	buf := z.NewBuffer(badgerLoadBytes+1<<20, "bench load")
 	defer buf.Release()
 	for i := range r.n {
@@ -73,6 +79,7 @@ func (s *badgerSystem) load(ctx context.Context, r rows) error {
 		}
 		buf.Reset()
 	}
+	loaded = true
 	if err := w.Flush(); err != nil {
 		return err
 	}
