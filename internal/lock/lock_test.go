@@ -44,27 +44,19 @@ func (s *stage) has(id uint64, key string, mode Mode) {
 func (s *stage) wants(id uint64, key string, mode Mode, opts Options) {
 	s.t.Helper()
 	o := s.owner(id)
-	before := s.waiting()
+	before := s.request(o)
 	c := make(chan error, 1)
 	s.waits[id] = c
 	go func() { c <- s.m.Acquire(bg, o, 1, []byte(key), mode, opts) }()
-	for s.waiting() == before && len(c) == 0 {
+	for s.request(o) == before && len(c) == 0 {
 		time.Sleep(50 * time.Microsecond)
 	}
 }
 
-// waiting counts the beginnings and ends of waits, roughly: the number of requests in all queues.
-func (s *stage) waiting() int {
-	n := 0
-	for i := range s.m.shards {
-		sh := &s.m.shards[i]
-		sh.Lock()
-		for _, q := range sh.queues {
-			n += len(q.waiters)
-		}
-		sh.Unlock()
-	}
-	return n
+func (s *stage) request(o *Owner) *request {
+	s.m.graph.Lock()
+	defer s.m.graph.Unlock()
+	return o.waiting
 }
 
 // ends: the wait of owner is over, with err.
