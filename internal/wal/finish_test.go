@@ -3,6 +3,8 @@ package wal
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/hearthdb/hearth/internal/file"
@@ -70,7 +72,12 @@ func TestFinishRing(t *testing.T) {
 			// The next life goes on in the same ring.
 			cfg := testConfig(disk)
 			cfg.Ring, cfg.RingSurvived, cfg.Start, cfg.Incarnation = ring, true, end, 2
+			var said strings.Builder
+			cfg.Logger = slog.New(slog.NewTextHandler(&said, nil))
 			l := mustOpen(t, cfg)
+			if said.Len() > 0 {
+				t.Error(said.String())
+			}
 			for i := range 5 {
 				want = append(want, bodyFor(9000+i, 3000))
 				mustAppend(t, l, want[len(want)-1])
@@ -100,16 +107,35 @@ func TestFinishTornRing(t *testing.T) {
 
 // A ring holds whole groups of an earlier life at the very place where a later one without it stopped.
 func TestRingOfEarlierLife(t *testing.T) {
-	disk, ring, durable, _ := died(t, 3, 10, func(int) int { return 1000 })
-	cfg := testConfig(disk)
-	cfg.Ring, cfg.Start, cfg.Incarnation = ring, durable, 5
-	l := mustOpen(t, cfg)
-	mustWait(t, l, mustAppend(t, l, bodyFor(3, 1000)))
-	told, left := l.Durable(), bytes.Clone(ring)
-	mustClose(t, l)
-	copyOf := file.AlignedBuf(len(left))
-	copy(copyOf, left)
-	if end, n, err := FinishRing(readerConfig(disk), copyOf, told); end != told || n != 0 || err != nil {
-		t.Fatalf("end %d, want %d; %d bytes, %v", end, told, n, err)
+	for _, appended := range []int{0, 1} {
+		disk, ring, durable, _ := died(t, 3, 10, func(int) int { return 1000 })
+		cfg := testConfig(disk)
+		cfg.Ring, cfg.Start, cfg.Incarnation = ring, durable, 5
+		l := mustOpen(t, cfg)
+		for range appended {
+			mustWait(t, l, mustAppend(t, l, bodyFor(3, 1000)))
+		}
+		told, left := l.Durable(), file.AlignedBuf(len(ring))
+		copy(left, ring)
+		mustClose(t, l)
+		if end, n, err := FinishRing(readerConfig(disk), left, told); end != told || n != 0 || err != nil {
+			t.Fatalf("%d groups: end %d, want %d; %d bytes, %v", appended, end, told, n, err)
+		}
 	}
+}
+
+// Behind a start at which a reader stopped lies a whole older group on disk: once open, it is gone for readers who start there.
+func TestOpenEndsTheLog(t *testing.T) {
+	disk := file.NewMem(1)
+	cfg := testConfig(disk)
+	l := mustOpen(t, cfg)
+	end := mustAppend(t, l, bodyFor(1, 100))
+	mustAppend(t, l, bodyFor(2, 100))
+	mustClose(t, l)
+	cfg.Start, cfg.Incarnation, cfg.Ring = end, 2, file.AlignedBuf(MinRing)
+	l = mustOpen(t, cfg)
+	if g, at := readAll(t, readerConfig(disk.Clone(file.DropUnsynced)), end); len(g) != 0 || at != end {
+		t.Fatalf("%d groups behind the start", len(g))
+	}
+	mustClose(t, l)
 }

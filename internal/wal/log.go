@@ -43,7 +43,7 @@ type Config struct {
 	SegmentBytes int64 // 0 = DefaultSegmentBytes; never changes in the life of a database
 
 	Ring         []byte   // a multiple of 4096, aligned so, from MinRing
-	RingSurvived bool     // the ring is that of the life before, already given to FinishRing; its bytes are kept as they are
+	RingSurvived bool     // the ring is that of the life before, already given to FinishRing; where it differs from the files, they are right
 	Incarnation  uint64   // greater than that of every life before
 	Start        page.LSN // end of the valid log, FirstLSN for a new one
 
@@ -168,6 +168,11 @@ func (l *Log) begin(y *layout) error {
 		return err
 	}
 	l.w.init(newDrain(y, l.ring), cur, start)
+	if l.cfg.RingSurvived {
+		if same, err := l.w.agrees(cur.f, start); err == nil && !same {
+			l.cfg.Logger.Warn("the log ring that survived is not what the log segment holds; going on with the segment", "segment", cur.f.Name(), "lsn", start)
+		}
+	}
 	if err := l.w.settle(start, page.LSN(len(l.ring))); err != nil {
 		cur.f.Close()
 		return err

@@ -1,6 +1,8 @@
 package wal
 
 import (
+	"bytes"
+
 	"github.com/hearthdb/hearth/internal/file"
 	"github.com/hearthdb/hearth/internal/page"
 )
@@ -58,6 +60,16 @@ type drain struct {
 
 func newDrain(y *layout, r ring) drain {
 	return drain{layout: y, ring: r, scratch: file.AlignedBuf(smallWrite + blockSize)}
+}
+
+// agrees says whether ring and segment hold the same bytes before lsn in its block.
+func (d *drain) agrees(f file.File, lsn page.LSN) (bool, error) {
+	b := d.scratch[:blockSize]
+	if _, err := f.ReadAt(b, d.offsetOf(down(lsn))); err != nil {
+		return false, err
+	}
+	n := int(lsn - down(lsn))
+	return bytes.Equal(b[:n], d.ring[d.ring.at(down(lsn)):][:n]), nil
 }
 
 // fill copies the bytes before lsn that are in its block from the segment into the ring, so that the block can be written again.
