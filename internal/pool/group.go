@@ -173,6 +173,9 @@ func (g *Group) Edit(h *Held, edit []byte) {
 		} else if fr.flushing.Load() && fr.redirtied == 0 {
 			fr.redirtied = tail
 		}
+		if h.Page.Kind() == page.KindZero { // it was read before anything was written to it
+			h.Page.SetID(h.ID)
+		}
 	}
 	g.body = wal.AppendRecord(g.body, h.ID, edit)
 	if err := page.Apply(h.Page, edit); err != nil {

@@ -11,10 +11,13 @@ import (
 func (g *Group) Redo(h *Held, edit []byte, start page.LSN) error {
 	if !h.edited {
 		h.edited = true
-		d := g.p.desc(h.frame)
+		d, fr := g.p.desc(h.frame), &g.p.frames[h.frame]
 		d.Begin()
 		if first := d.First.Load(); first == 0 || first > uint64(start) {
 			d.First.Store(uint64(start))
+		}
+		if fr.flushing.Load() && fr.redirtied == 0 { // the copy that is being written lacks this change
+			fr.redirtied = start
 		}
 		if h.Page.Kind() == page.KindZero {
 			h.Page.SetID(h.ID)

@@ -38,7 +38,7 @@ const (
 	idBlock = 1 << 16
 	// piecesPerGroup bounds the overflow or undo pages that one group makes or frees: 16 pages are 256 KiB of log, a quarter
 	// of the largest group, and with as many bitmaps far below pool.MaxGroupPages.
-	piecesPerGroup = 16
+	piecesPerGroup = 12
 	// historySoft is how many undo records may wait for purge before new writers are slowed down: some 100 MB of undo.
 	historySoft = 1 << 20
 )
