@@ -144,10 +144,15 @@ func cutLeaf(h *pool.Held, key []byte, i int, found bool) cutting {
 	last, run := p.Last()
 	_, bounded := p.High()
 	if !found && (i == n && !bounded || run >= ascendingRun && i == last+1) {
+		c := cutting{h, n, nil}
 		if i < n { // the run goes on in the left page, what lies behind it makes place
-			return cutting{h, i, separator(key, p.AppendKey(nil, i))}
+			c.at, c.sep = i, separator(key, p.AppendKey(nil, i))
+		} else {
+			c.sep = separator(p.AppendKey(nil, n-1), key)
 		}
-		return cutting{h, n, separator(p.AppendKey(nil, n-1), key)}
+		if fenceFits(p, c.at, c.sep) {
+			return c
+		}
 	}
 	at := middle(p)
 	return cutting{h, at, separator(p.AppendKey(nil, at-1), p.AppendKey(nil, at))}
@@ -161,6 +166,21 @@ func cutInner(h *pool.Held, sep []byte) cutting {
 		at = p.Slots() - 1
 	}
 	return cutting{h, at, p.AppendKey(nil, at)}
+}
+
+// fenceFits says whether both parts of a page have room for sep as their new fence: a cut at the end frees nothing in the
+// left part, one near the beginning little in the right one. A cut in the middle always frees enough.
+func fenceFits(p *page.Page, at int, sep []byte) bool {
+	left, right := p.Room(), p.Room()
+	for i := range p.Slots() {
+		suffix, value, _ := p.Cell(i)
+		if size := page.CellOverhead + len(suffix) + len(value); i < at {
+			right += size
+		} else {
+			left += size
+		}
+	}
+	return min(left, right) >= len(sep)
 }
 
 // middle is the slot, neither the first nor behind the last, at which the bytes of the entries are most nearly halved.

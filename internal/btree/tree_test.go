@@ -306,3 +306,22 @@ func TestConcurrent(t *testing.T) {
 	close(stop)
 	rr.Wait()
 }
+
+// TestSplitOfFullPages appends to pages that are full to the last byte, so that the new fence has no room beside all
+// entries of the left page, nor beside all of the right one.
+func TestSplitOfFullPages(t *testing.T) {
+	rng := seed(t)
+	tree, _ := newTree(t, 1024)
+	for run := range 60 {
+		long := bytes.Repeat([]byte{'m'}, 500+rng.IntN(MaxKey-600))
+		for i := range 40 {
+			key := fmt.Appendf(nil, "%03d%06d", run, i)
+			if rng.IntN(3) == 0 {
+				key = fmt.Appendf(nil, "%03d%s%06d", run, long, i) // a long fence behind a run of short keys
+			}
+			if err := put(tree, key, make([]byte, rng.IntN(min(2500, MaxCell-len(key))))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
