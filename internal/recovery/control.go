@@ -16,6 +16,9 @@ import (
 // ControlFile is the name of the control file in the data directory.
 const ControlFile = "control"
 
+// NewSuffix ends the name of a control file that is being made.
+const NewSuffix = ".new"
+
 const (
 	controlMagic = "HEARTHCT"
 	// ControlFormat is the version of the control file, and of the data directory as a whole.
@@ -151,12 +154,27 @@ func ReadControl(fsys file.FS, dir string) (Control, error) {
 	return Control{}, &page.CorruptError{File: name, What: fmt.Sprintf("neither slot of the control file is whole: %v; %v", errA, errB)}
 }
 
+// CreateControl makes the control file of a new database, whole or not at all.
+func CreateControl(fsys file.FS, dir string, c *Control) error {
+	name := filepath.Join(dir, ControlFile)
+	if err := writeControl(fsys, name+NewSuffix, c); err != nil {
+		return err
+	}
+	if err := fsys.Rename(name+NewSuffix, name); err != nil {
+		return err
+	}
+	return fsys.SyncDir(dir)
+}
+
 // WriteControl makes the next control value durable. It raises c.Sequence.
 func WriteControl(fsys file.FS, dir string, c *Control) error {
+	return writeControl(fsys, filepath.Join(dir, ControlFile), c)
+}
+
+func writeControl(fsys file.FS, name string, c *Control) error {
 	if err := c.Validate(); err != nil {
 		panic(fmt.Sprintf("BUG: control: %v", err))
 	}
-	name := filepath.Join(dir, ControlFile)
 	f, err := fsys.OpenFile(name, file.ReadWrite|file.Create, 0o600)
 	if err != nil {
 		return err
