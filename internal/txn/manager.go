@@ -164,6 +164,9 @@ func (m *Manager) load(ctx context.Context) error {
 
 // Start begins to roll back losers and to purge.
 func (m *Manager) Start() {
+	if m.background.stop != nil {
+		panic("BUG: the manager is started twice")
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	m.background.stop = stop
 	m.background.done.Go(func() { m.loserLoop(ctx) })
