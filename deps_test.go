@@ -33,7 +33,7 @@ const imports = `
 	btree     <- page pool space
 	txn       <- page wal pool space btree lock
 	recovery  <- page file wal region datafile pool
-	check     <- page file wal region datafile btree txn recovery
+	check     <- page file wal region datafile pool space btree txn recovery
 
 	hearth    <- page file wal region datafile pool space btree lock txn recovery check
 

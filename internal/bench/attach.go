@@ -28,8 +28,8 @@ type AttachConfig struct {
 }
 
 // Attach fills a database, kills its process with SIGKILL, and measures how long the next
-// process takes to answer. That one is killed right after its first answer, so that each
-// start finds the same work.
+// process takes to answer. All of them are killed while they write, so that each start
+// finds log in memory that no file has, and a transaction in its middle.
 func Attach(ctx context.Context, cfg AttachConfig, out Output) error {
 	var first []float64 // median time to the first answer, per pool
 	for _, pool := range cfg.Pools {
@@ -46,7 +46,11 @@ func Attach(ctx context.Context, cfg AttachConfig, out Output) error {
 	return nil
 }
 
-const attachMeasure = "attach"
+const (
+	attachMeasure = "attach"
+	// attachWrites is how long a process that has told what was asked goes on writing.
+	attachWrites = 500 * time.Millisecond
+)
 
 func attachPool(ctx context.Context, cfg AttachConfig, pool int64, out Output) (firstMs float64, err error) {
 	dir, remove, err := workDir(cfg.Dir)
@@ -77,7 +81,7 @@ func attachPool(ctx context.Context, cfg AttachConfig, pool int64, out Output) (
 			return 0, err
 		}
 		opens, firsts = append(opens, found.OpenMs), append(firsts, found.FirstMs)
-		out.Progress("attach after kill -9, pool of %d MiB: run %d of %d, first answer after %.0f ms", pool>>20, n+1, cfg.Runs, found.FirstMs)
+		out.Progress("attach after kill -9, pool of %d MiB: run %d of %d, first answer after %.0f ms; %s", pool>>20, n+1, cfg.Runs, found.FirstMs, found.Start)
 	}
 
 	of := func(name string) string { return fmt.Sprintf("%s, pool %d MiB", name, pool>>20) }
@@ -105,6 +109,7 @@ type attachOrder struct {
 type attachFound struct {
 	Progress        string `json:",omitempty"`
 	Ready           bool
+	Start           string  `json:",omitempty"` // the start report on one line
 	OpenMs, FirstMs float64 // since the process was started
 	Dirty           int
 	Log, Anonymous  int64 // bytes
@@ -143,35 +148,33 @@ func killedChild(ctx context.Context, cfg AttachConfig, order attachOrder, out O
 			return found, fmt.Errorf("the process ended before it was killed: %w", err)
 		}
 		if found.Ready {
-			return found, nil
+			return found, after(attachWrites)(ctx)
 		}
 		out.Progress("attach: %s", found.Progress)
 	}
 }
 
-// AttachChild is the process that Attach kills. It returns only when it fails.
+// AttachChild is the process that Attach kills. It returns only when it fails, or when
+// the process that started it is gone.
 func AttachChild(ctx context.Context, in io.Reader, to io.Writer) error {
 	var order attachOrder
 	dec := json.NewDecoder(in)
 	if err := dec.Decode(&order); err != nil {
 		return fmt.Errorf("read the order: %w", err)
 	}
-	orphaned := make(chan struct{})
+	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		io.Copy(io.Discard, in)
-		close(orphaned)
+		cancel(errors.New("not killed: the parent is gone"))
 	}()
 	tell := json.NewEncoder(to)
 	work := probeAttach
 	if order.Fill {
 		work = fillForAttach
 	}
-	if err := work(ctx, order, func(f attachFound) { tell.Encode(f) }); err != nil {
-		return err
+	w, err := work(ctx, order, func(f attachFound) { tell.Encode(f) })
+	for err == nil {
+		err = w.write(ctx)
 	}
-	select {
-	case <-orphaned:
-	case <-ctx.Done():
-	}
-	return errors.New("not killed: the parent is gone")
+	return err
 }

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -17,6 +18,8 @@ const (
 	attachLogTimes = 8
 	// attachBatch is how many rows one transaction of the fill overwrites.
 	attachBatch = 100
+	// attachLook is how many transactions pass between two looks at what is dirty.
+	attachLook = 100
 	// attachFill is the part of the pool that the table takes.
 	attachFill = 0.8
 )
@@ -37,70 +40,88 @@ func (o attachOrder) open(ctx context.Context) (*hearth.DB, error) {
 	})
 }
 
-// fillForAttach fills the pool with a table, writes it back, and then overwrites random
-// rows until enough frames are dirty and enough log is written.
-func fillForAttach(ctx context.Context, order attachOrder, tell func(attachFound)) error {
+// writer overwrites random rows of as many pages as are to be dirty.
+type writer struct {
+	db   *hearth.DB
+	rows rows
+	part int // only rows below this one
+	rnd  *rand.Rand
+}
+
+// newWriter relies on rows being neighbours on pages: a part of the rows is the same part
+// of the pages, which are all in the pool.
+func newWriter(db *hearth.DB, order attachOrder) *writer {
+	r, pool := attachRows(order.Pool), db.Stats().Pool
+	part := float64(r.n) * float64(order.Dirty) / float64(pool.Frames-pool.Free)
+	return &writer{db, r, min(r.n, int(part)), newRand(order.Seed, int(order.Started))}
+}
+
+// write commits one transaction.
+func (w *writer) write(ctx context.Context) error {
+	return w.db.Update(ctx, func(tx *hearth.Tx) error {
+		tree, err := tx.Tree(hearthTree)
+		if err != nil {
+			return err
+		}
+		key, value := make([]byte, keySize), make([]byte, valueSize)
+		for range attachBatch {
+			i := w.rnd.IntN(w.part)
+			if err := tree.Put(w.rows.key(key, i), w.rows.value(value, i, w.rnd.Uint64())); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// fillForAttach fills the pool with a table, writes it back, and then overwrites rows
+// until enough frames are dirty and enough log is written.
+func fillForAttach(ctx context.Context, order attachOrder, tell func(attachFound)) (*writer, error) {
 	db, err := order.open(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r := attachRows(order.Pool)
-	if err := loadTree(ctx, db, hearthTree, r); err != nil {
-		return err
+	if err := loadTree(ctx, db, hearthTree, attachRows(order.Pool)); err != nil {
+		return nil, err
 	}
 	if err := db.Checkpoint(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	tell(attachFound{Progress: fmt.Sprintf("%d rows loaded", r.n)})
-
-	rnd, told := newRand(order.Seed, 0), time.Now()
-	key, value := make([]byte, keySize), make([]byte, valueSize)
+	w, told := newWriter(db, order), time.Now()
+	tell(attachFound{Progress: fmt.Sprintf("%d rows loaded", w.rows.n)})
 	for {
 		s := db.Stats()
-		found := attachFound{Dirty: s.Pool.Dirty, Log: int64(s.CheckpointAge)}
+		found := attachFound{Dirty: s.Pool.Dirty, Log: s.CheckpointAge}
 		if found.Dirty >= order.Dirty && found.Log >= order.Log {
 			if found.Anonymous, err = anonymousMemory(); err != nil {
-				return err
+				return nil, err
 			}
 			found.Ready = true
 			tell(found)
-			return nil
+			return w, nil
 		}
 		if time.Since(told) > 2*time.Second {
 			told = time.Now()
 			tell(attachFound{Progress: fmt.Sprintf("%d frames dirty, %d MiB of log", found.Dirty, found.Log>>20)})
 		}
-		for range 100 {
-			err := db.Update(ctx, func(tx *hearth.Tx) error {
-				tree, err := tx.Tree(hearthTree)
-				if err != nil {
-					return err
-				}
-				for range attachBatch {
-					i := rnd.IntN(r.n)
-					if err := tree.Put(r.key(key, i), r.value(value, i, rnd.Uint64())); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				return err
+		for range attachLook {
+			if err := w.write(ctx); err != nil {
+				return nil, err
 			}
 		}
 	}
 }
 
 // probeAttach opens what the killed process left and reads one row.
-func probeAttach(ctx context.Context, order attachOrder, tell func(attachFound)) error {
+func probeAttach(ctx context.Context, order attachOrder, tell func(attachFound)) (*writer, error) {
 	since := func() float64 { return float64(time.Now().UnixNano()-order.Started) / 1e6 }
 	db, err := order.open(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	found := attachFound{Ready: true, OpenMs: since()}
 	r := attachRows(order.Pool)
-	i := newRand(uint64(order.Started), 0).IntN(r.n)
+	i := newRand(order.Seed, int(order.Started)).IntN(r.n)
 	err = db.View(ctx, func(tx *hearth.Tx) error {
 		v, err := getRow(tx, hearthTree, r.key(make([]byte, keySize), i), nil)
 		if err != nil {
@@ -109,11 +130,16 @@ func probeAttach(ctx context.Context, order attachOrder, tell func(attachFound))
 		return r.check(v, i)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	found.FirstMs = since()
+	report := db.StartReport()
+	if report.Kind != hearth.StartCrashRegion {
+		return nil, fmt.Errorf("the start was %q, not one after a crash with its memory kept", report.Kind)
+	}
+	found.Start = report.String()
 	tell(found)
-	return nil
+	return newWriter(db, order), nil
 }
 
 // anonymousMemory is the resident memory of this process that is neither a file nor the
