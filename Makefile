@@ -36,7 +36,8 @@ race:
 
 # Child processes are killed at random moments; nothing acknowledged may be missing.
 torture: build
-	bin/hearth torture --quick
+	bin/hearth torture --quick --durability commit
+	bin/hearth torture --quick --durability process
 
 # make bench BENCH= runs it at full size, as in docs/benchmarks.md.
 bench: build

@@ -8,15 +8,22 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/hearthdb/hearth"
+	"github.com/hearthdb/hearth/internal/torture"
 )
 
 // cli is the whole command line; the help is generated from it.
 type cli struct {
-	Bench   benchVerb   `cmd:"" help:"Measure the engine, beside others where others exist."`
-	Version versionVerb `cmd:"" help:"Print the version of this binary."`
+	Check        checkVerb        `cmd:"" help:"Prove a database sound: read every page and hold all of them against each other."`
+	Bench        benchVerb        `cmd:"" help:"Measure the engine, beside others where others exist."`
+	Torture      tortureVerb      `cmd:"" help:"Kill the engine at random moments and prove that nothing acknowledged is lost."`
+	TortureChild tortureChildVerb `cmd:"" hidden:"" help:"The process that torture kills."`
+	Version      versionVerb      `cmd:"" help:"Print the version of this binary."`
 }
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -26,6 +33,13 @@ func run(args []string) int {
 	parser := kong.Must(&cli{},
 		kong.Name("hearth"),
 		kong.Description("A storage engine whose restarts nobody notices."),
+		kong.Vars{
+			"memoryDir":      hearth.DefaultMemoryDir,
+			"poolSize":       strconv.Itoa(hearth.DefaultPoolSize),
+			"kills":          strconv.Itoa(torture.DefaultKills),
+			"tortureRows":    strconv.Itoa(torture.DefaultRows),
+			"tortureWriters": strconv.Itoa(torture.DefaultWriters),
+		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ShortUsageOnError(),
 	)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -41,7 +42,7 @@ func Attach(ctx context.Context, cfg AttachConfig, out Output) error {
 	}
 	if last := len(first) - 1; last > 0 {
 		more := float64(cfg.Pools[last]-cfg.Pools[0]) / (10 << 30)
-		out.Result(newResult(attachMeasure, ours, "more-per-10-GiB", 1, "ms", []float64{(first[last] - first[0]) / more}))
+		out.Result(NewResult(attachMeasure, ours, "more-per-10-GiB", 1, "ms", []float64{(first[last] - first[0]) / more}))
 	}
 	return nil
 }
@@ -85,12 +86,12 @@ func attachPool(ctx context.Context, cfg AttachConfig, pool int64, out Output) (
 	}
 
 	of := func(name string) string { return fmt.Sprintf("%s, pool %d MiB", name, pool>>20) }
-	res := newResult(attachMeasure, ours, of("first-read"), 1, "ms", firsts)
+	res := NewResult(attachMeasure, ours, of("first-read"), 1, "ms", firsts)
 	out.Result(res)
-	out.Result(newResult(attachMeasure, ours, of("open"), 1, "ms", opens))
-	out.Result(newResult(attachMeasure, ours, of("dirty frames"), 1, "pages", []float64{float64(filled.Dirty)}))
-	out.Result(newResult(attachMeasure, ours, of("log since checkpoint"), 1, "MiB", []float64{float64(filled.Log) / (1 << 20)}))
-	out.Result(newResult(attachMeasure, ours, of("memory beyond the region"), 1, "MiB", []float64{float64(filled.Anonymous) / (1 << 20)}))
+	out.Result(NewResult(attachMeasure, ours, of("open"), 1, "ms", opens))
+	out.Result(NewResult(attachMeasure, ours, of("dirty frames"), 1, "pages", []float64{float64(filled.Dirty)}))
+	out.Result(NewResult(attachMeasure, ours, of("log since checkpoint"), 1, "MiB", []float64{float64(filled.Log) / (1 << 20)}))
+	out.Result(NewResult(attachMeasure, ours, of("memory beyond the region"), 1, "MiB", []float64{float64(filled.Anonymous) / (1 << 20)}))
 	return res.Value, nil
 }
 
@@ -127,6 +128,7 @@ func killedChild(ctx context.Context, cfg AttachConfig, order attachOrder, out O
 		return found, err
 	}
 	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the parent
 	order.Started = time.Now().UnixNano()
 	if err := cmd.Start(); err != nil {
 		return found, fmt.Errorf("start a process to kill: %w", err)

@@ -36,8 +36,8 @@ type Output struct {
 	Result   func(Result)                     // for people and programs, as soon as it is known
 }
 
-// newResult makes the figure of some runs of one case.
-func newResult(measure, system, name string, threads int, unit string, runs []float64) Result {
+// NewResult makes the figure of some runs of one case.
+func NewResult(measure, system, name string, threads int, unit string, runs []float64) Result {
 	return Result{
 		Measure: measure, System: system, Case: name, Threads: threads,
 		Value: median(runs), Unit: unit, Runs: runs,

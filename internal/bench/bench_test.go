@@ -117,7 +117,7 @@ func TestAttach(t *testing.T) {
 
 // The names in a result are a promise to the programs that read them.
 func TestResultJSON(t *testing.T) {
-	got, err := json.Marshal(newResult("m", "s", "c", 2, "u", []float64{1, 2}))
+	got, err := json.Marshal(NewResult("m", "s", "c", 2, "u", []float64{1, 2}))
 	const want = `{"measure":"m","system":"s","case":"c","threads":2,"value":1.5,"unit":"u","runs":[1,2]}`
 	if err != nil || string(got) != want {
 		t.Errorf("got %s, %v; want %s", got, err, want)

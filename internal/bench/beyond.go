@@ -74,12 +74,12 @@ func Beyond(ctx context.Context, cfg BeyondConfig, out Output) error {
 		out.Progress("random reads, data %d times the pool: run %d of %d", cfg.Times, n+1, cfg.Runs)
 	}
 	const measure = "beyond-memory"
-	out.Result(newResult(measure, ours, "row-reads", cfg.Readers, "reads/s", rowReads))
-	out.Result(newResult(measure, ours, "page-reads", cfg.Readers, "reads/s", pageReads))
+	out.Result(NewResult(measure, ours, "row-reads", cfg.Readers, "reads/s", rowReads))
+	out.Result(NewResult(measure, ours, "page-reads", cfg.Readers, "reads/s", pageReads))
 	if withFio {
-		out.Result(newResult(measure, "fio", "page-reads", cfg.Readers, "reads/s", fioReads))
+		out.Result(NewResult(measure, "fio", "page-reads", cfg.Readers, "reads/s", fioReads))
 		share := 100 * median(pageReads) / median(fioReads)
-		out.Result(newResult(measure, ours, "share-of-fio", cfg.Readers, "%", []float64{share}))
+		out.Result(NewResult(measure, ours, "share-of-fio", cfg.Readers, "%", []float64{share}))
 	}
 	return nil
 }

@@ -154,7 +154,7 @@ func measureCase(ctx context.Context, cfg EngineConfig, systems []system, r rows
 		out.Progress("%s, %d threads: run %d of %d", c.name, c.threads, n+1, cfg.Runs)
 	}
 	for i, s := range systems {
-		out.Result(newResult(engineMeasure, s.name(), c.name, c.threads, c.unit, runs[i]))
+		out.Result(NewResult(engineMeasure, s.name(), c.name, c.threads, c.unit, runs[i]))
 	}
 	return nil
 }

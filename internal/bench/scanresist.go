@@ -94,9 +94,9 @@ func ScanResistance(ctx context.Context, cfg ScanConfig, out Output) error {
 		out.Progress("zipf load and a scan of %d times the pool: run %d of %d", cfg.Times, n+1, cfg.Runs)
 	}
 	const measure = "scan-resistance"
-	out.Result(newResult(measure, ours, "hit-ratio-alone", cfg.Threads, "%", alone))
-	out.Result(newResult(measure, ours, "hit-ratio-beside-scan", cfg.Threads, "%", beside))
-	out.Result(newResult(measure, ours, "fall", cfg.Threads, "points", fall))
+	out.Result(NewResult(measure, ours, "hit-ratio-alone", cfg.Threads, "%", alone))
+	out.Result(NewResult(measure, ours, "hit-ratio-beside-scan", cfg.Threads, "%", beside))
+	out.Result(NewResult(measure, ours, "fall", cfg.Threads, "points", fall))
 	return nil
 }
 

@@ -7,10 +7,10 @@ import (
 
 func TestTables(t *testing.T) {
 	results := []Result{
-		newResult(engineMeasure, "hearth", "scan", 1, "rows/s", []float64{2000, 2200, 1800}),
-		newResult(engineMeasure, "bbolt", "scan", 1, "rows/s", []float64{1000, 1000, 1000}),
-		newResult(engineMeasure, "bbolt", "other", 2, "rows/s", []float64{1234567}),
-		newResult("attach", "hearth", "open", 1, "ms", []float64{3, 1}),
+		NewResult(engineMeasure, "hearth", "scan", 1, "rows/s", []float64{2000, 2200, 1800}),
+		NewResult(engineMeasure, "bbolt", "scan", 1, "rows/s", []float64{1000, 1000, 1000}),
+		NewResult(engineMeasure, "bbolt", "other", 2, "rows/s", []float64{1234567}),
+		NewResult("attach", "hearth", "open", 1, "ms", []float64{3, 1}),
 	}
 	var b strings.Builder
 	if err := WriteTables(&b, "hearth bench", results); err != nil {
