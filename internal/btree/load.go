@@ -146,3 +146,14 @@ func (l *Loader) setRoot(q *page.Page) error {
 	_, err = g.Commit()
 	return err
 }
+
+// Empty says whether the tree has no entry and never grew beyond its root.
+func (t *Tree) Empty(ctx context.Context) (bool, error) {
+	g := t.pool.BeginRead(ctx)
+	defer g.Abort()
+	h, err := g.Fetch(t.root, pool.Shared)
+	if err != nil {
+		return false, err
+	}
+	return h.Page.Kind() == page.KindLeaf && h.Page.Slots() == 0, nil
+}

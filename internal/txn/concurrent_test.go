@@ -217,7 +217,11 @@ func TestBank(t *testing.T) {
 	r := seeded(t)
 	b.m.Start()
 	b.open(r)
-	b.run(r.Uint64(), 6, 3, 250)
+	rounds := 250
+	if raceEnabled {
+		rounds = 60
+	}
+	b.run(r.Uint64(), 6, 3, rounds)
 	b.must(b.sum(r))
 	b.clean()
 	t.Logf("%d transfers, %d deadlocks, %d sums, %+v", b.transfers.Load(), b.deadlocks.Load(), b.sums.Load(), b.m.Stats())
@@ -228,7 +232,11 @@ func TestBankCrash(t *testing.T) {
 	b := &bank{world: newWorld(t, 2048)}
 	r := seeded(t)
 	b.open(r)
-	for range 8 {
+	lives := 8
+	if raceEnabled {
+		lives = 3
+	}
+	for range lives {
 		var left atomic.Int64
 		left.Store(int64(200 + r.IntN(1000)))
 		b.m.beforeGroup = func() error {

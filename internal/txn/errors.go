@@ -36,8 +36,8 @@ const (
 	MaxWritersLimit = (page.Size - page.HeaderSize) / slotBytes
 	// idBlock is how many ids one write of the undo directory reserves; a crash skips as many at most. 2^64 last long.
 	idBlock = 1 << 16
-	// piecesPerGroup bounds the overflow or undo pages that one group makes or frees: 16 pages are 256 KiB of log, a quarter
-	// of the largest group, and with as many bitmaps far below pool.MaxGroupPages.
+	// piecesPerGroup bounds the overflow or undo pages that one group makes or frees: 12 pages are 200 KiB of log, which fits
+	// a quarter of a ring of 1 MiB, and with as many bitmaps they are far below pool.MaxGroupPages.
 	piecesPerGroup = 12
 	// historySoft is how many undo records may wait for purge before new writers are slowed down: some 100 MB of undo.
 	historySoft = 1 << 20
