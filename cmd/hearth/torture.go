@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"slices"
@@ -16,7 +17,12 @@ import (
 )
 
 type tortureVerb struct {
-	measureFlags
+	// Those of measureFlags, but that a run without a seed draws one.
+	Quick bool   `help:"A small run of under a minute on 2 cores."`
+	JSON  bool   `name:"json" help:"Print one object a line instead of text: measure, system, case, threads, value, unit, runs."`
+	Dir   string `help:"Where the data goes; what is made there is removed at the end, unless something is wrong. Default: a temporary folder." type:"path" placeholder:"DIR"`
+	Seed  uint64 `default:"0" help:"Seed of everything random but the moments; 0: a new one, printed."`
+
 	Kills      int    `default:"${kills}" help:"How often the process is killed."`
 	Pool       size   `default:"0" help:"Pages in memory; 0: much less than the data in some lives, more in others."`
 	Rows       int    `default:"${tortureRows}" help:"Rows at most."`
@@ -50,7 +56,12 @@ func (v *tortureVerb) Run(ctx context.Context) error {
 		cfg.Kills, cfg.LoadTime = quickKills, quickLoadTime
 	}
 	var verdict torture.Verdict
-	err = v.report(ctx, func(ctx context.Context, out bench.Output) (err error) {
+	for cfg.Seed == 0 {
+		cfg.Seed = rand.Uint64N(1 << 32) // short enough to be typed
+	}
+	fmt.Fprintln(os.Stderr, "torture: seed", cfg.Seed)
+	flags := measureFlags{v.Quick, v.JSON, v.Dir, cfg.Seed}
+	err = flags.report(ctx, func(ctx context.Context, out bench.Output) (err error) {
 		cfg.Progress = out.Progress
 		verdict, err = torture.Run(ctx, cfg)
 		if v.JSON && ctx.Err() == nil {
@@ -62,7 +73,7 @@ func (v *tortureVerb) Run(ctx context.Context) error {
 		fmt.Fprintln(os.Stderr, p)
 	}
 	for _, dir := range verdict.Kept {
-		fmt.Fprintln(os.Stderr, "kept for whoever looks into it:", dir)
+		fmt.Fprintf(os.Stderr, "torture: seed %d; kept for whoever looks into it: %s\n", cfg.Seed, dir)
 	}
 	if err != nil {
 		return err
