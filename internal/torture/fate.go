@@ -1,0 +1,186 @@
+package torture
+
+import (
+	"math/rand/v2"
+
+	"github.com/hearthdb/hearth"
+)
+
+// fate is what is to become of a life, drawn before it starts.
+type fate struct {
+	order  order
+	meddle meddling
+	moment moment
+	at     float64 // of the time that the moment usually takes, at which part
+}
+
+// moment is the part of a life in which it is killed.
+type moment string
+
+const (
+	momentStart moment = "start"   // before or while the database opens
+	momentTell  moment = "reading" // while everything is read and losers are rolled back
+	momentLoad  moment = "load"
+)
+
+// phase says whether the database grows.
+type phase string
+
+const (
+	phaseFill   phase = "fill" // large transactions that mostly put
+	phaseGrow   phase = "grow"
+	phaseMixed  phase = "mixed"
+	phaseShrink phase = "shrink"
+)
+
+// phases take turns, a few lives each.
+var phases = [...]phase{phaseFill, phaseMixed, phaseShrink, phaseGrow, phaseMixed, phaseShrink}
+
+const livesPerPhase = 4
+
+// deletes is how many of a hundred changes are deletes.
+func (p phase) deletes() int {
+	switch p {
+	case phaseFill:
+		return 3
+	case phaseGrow:
+		return 20
+	case phaseShrink:
+		return 85
+	}
+	return 50
+}
+
+// meddling is what is done to the region between two lives.
+type meddling string
+
+const (
+	meddleNone        meddling = ""
+	meddleDelete      meddling = "region deleted"
+	meddleOff         meddling = "a life in ordinary memory"
+	meddleHeader      meddling = "header damaged"
+	meddleDescriptors meddling = "descriptors damaged"
+	meddleStale       meddling = "region of an earlier life"
+)
+
+// mayLose tells whether the log in memory may be gone after it.
+func (m meddling) mayLose() bool { return m != meddleNone && m != meddleDescriptors }
+
+// unfinishedInARow bounds how many lives in a row are killed before they are open. From the third on the engine throws
+// the frames away, which is to be seen; from the sixth on the log in memory too, which nobody was promised to survive.
+const unfinishedInARow = 4
+
+// fates draws lives.
+type fates struct {
+	cfg        Config
+	rnd        *rand.Rand
+	dir        folders
+	pool       int64
+	unfinished int // lives in a row that were killed before they were open
+}
+
+func newFates(cfg Config, dir folders) *fates {
+	f := &fates{cfg: cfg, rnd: rand.New(rand.NewPCG(cfg.Seed, 0)), dir: dir}
+	f.pool = f.drawPool()
+	return f
+}
+
+func (f *fates) chance(percent int) bool { return f.rnd.IntN(100) < percent }
+
+func (f *fates) drawPool() int64 {
+	switch {
+	case f.cfg.Pool == 0 && f.chance(50):
+		return smallPool
+	case f.cfg.Pool == 0:
+		return largePool
+	case f.chance(15):
+		return max(smallPool, f.cfg.Pool/2)
+	case f.chance(15):
+		return f.cfg.Pool + f.cfg.Pool/2
+	}
+	return f.cfg.Pool
+}
+
+func (f *fates) order(life int) order {
+	cfg := &f.cfg
+	if f.chance(30) {
+		f.pool = f.drawPool()
+	}
+	o := order{
+		Dir: f.dir.data, Memory: f.dir.memory, Journals: f.dir.journals,
+		Pool: f.pool, Ring: ringUnit, Segment: segment, Log: logSegments * segment,
+		Durability: cfg.Durability, Seed: cfg.Seed, Life: life, Writers: cfg.Writers,
+		Keys: uint32(cfg.keys()), LargeKeys: largeKeys, LargeValue: uint32(cfg.LargeValue),
+		Phase: phases[life/livesPerPhase%len(phases)], Accounts: accounts,
+		Check: life%cfg.CheckEvery == cfg.CheckEvery-1, Ending: endKilled,
+	}
+	if f.chance(20) {
+		o.Ring *= 4
+	}
+	if f.chance(20) {
+		o.Log *= 4
+	}
+	return o
+}
+
+// next draws the life with that number.
+func (f *fates) next(life int) fate {
+	x := fate{order: f.order(life), moment: momentLoad, at: f.rnd.Float64()}
+	switch p := f.rnd.IntN(100); {
+	case life == 0: // has nothing to find
+	case p < 20 && f.unfinished < unfinishedInARow:
+		x.moment = momentStart
+	case p < 28:
+		x.moment = momentTell
+	case p < 33:
+		x.order.Ending = endClosed
+	case p < 35:
+		x.order.Ending = endFlushed
+	}
+	if x.order.Check {
+		x.moment = momentLoad
+	}
+	x.meddle = f.meddling()
+	x.order.MemoryOff = x.meddle == meddleOff
+	return x
+}
+
+func (f *fates) meddling() meddling {
+	switch p := f.rnd.IntN(100); {
+	case p < 5:
+		return meddleDelete
+	case p < 8:
+		return meddleOff
+	case !f.cfg.Corrupt:
+	case p < 22:
+		return meddleHeader
+	case p < 36:
+		return meddleDescriptors
+	case p < 42:
+		return meddleStale
+	}
+	return meddleNone
+}
+
+// last are the lives after the last kill: they are checked, and end in order in both ways.
+func (f *fates) last(life int) []fate {
+	var all []fate
+	for i, e := range []ending{endClosed, endFlushed, endClosed} {
+		x := fate{order: f.order(life + i), moment: momentLoad, at: f.rnd.Float64()}
+		x.order.Ending, x.order.Check = e, true
+		all = append(all, x)
+	}
+	return all
+}
+
+// expected tells whether a start may say that it found this, when nothing was done to the region of a life that had
+// been open, and how that life ended.
+func (e ending) expected(kind hearth.StartKind) bool {
+	switch e {
+	case endClosed:
+		return kind == hearth.StartCleanRegion
+	case endFlushed:
+		return kind == hearth.StartCleanFlushed
+	}
+	return kind == hearth.StartCrashRegion
+}

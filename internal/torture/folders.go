@@ -1,0 +1,74 @@
+package torture
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// defaultMemory is where Linux always has a tmpfs.
+const defaultMemory = "/dev/shm"
+
+// folders are those of one run, removed at its end.
+type folders struct {
+	root   string // on the disk
+	data   string // of the database
+	logs   string // what children wrote to standard error
+	shared string // in memory
+
+	memory   string // of the region
+	journals string
+	stale    string // copy of an older region
+}
+
+func makeFolders(cfg Config) (f folders, err error) {
+	if f.root, err = os.MkdirTemp(cfg.Dir, "hearth-torture-"); err != nil {
+		return f, err
+	}
+	memory := cfg.Memory
+	if memory == "" {
+		memory = defaultMemory
+	}
+	if f.shared, err = os.MkdirTemp(memory, "hearth-torture-"); err != nil {
+		return f, errors.Join(fmt.Errorf("a folder in memory: %w", err), f.remove())
+	}
+	f.data, f.logs = filepath.Join(f.root, "data"), filepath.Join(f.root, "logs")
+	f.memory, f.journals = filepath.Join(f.shared, "region"), filepath.Join(f.shared, "journals")
+	f.stale = filepath.Join(f.shared, "stale")
+	for _, d := range []string{f.logs, f.memory, f.journals} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return f, errors.Join(err, f.remove())
+		}
+	}
+	return f, nil
+}
+
+func (f folders) remove() error {
+	var errs []error
+	for _, d := range []string{f.root, f.shared} {
+		if d != "" {
+			errs = append(errs, os.RemoveAll(d))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// logsKept is how many lives' messages are kept: those of the failed one and what led to it.
+const logsKept = 8
+
+func (f folders) log(life int) string {
+	return filepath.Join(f.logs, fmt.Sprintf("life-%d.log", life))
+}
+
+// region is the file of the region, empty if there is none.
+func (f folders) region() (string, error) {
+	found, err := filepath.Glob(filepath.Join(f.memory, "*.region"))
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	if len(found) > 1 {
+		return "", fmt.Errorf("%d regions of one database: %v", len(found), found)
+	}
+	return found[0], nil
+}
