@@ -179,6 +179,9 @@ func (tx *Tx) changeCatalog(name string) error {
 	if len(name) == 0 || len(name) > maxTreeName {
 		return ErrTreeName
 	}
+	if tx.readOnly {
+		return ErrReadOnly
+	}
 	select {
 	case <-tx.db.ddlOpen:
 	case <-tx.ctx.Done():

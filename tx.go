@@ -30,15 +30,16 @@ type TxOptions struct {
 // Tx is a transaction, for one goroutine at a time. It ends with Commit or Rollback; a context given to Begin bounds all
 // waiting in it.
 type Tx struct {
-	db     *DB
-	tx     *txn.Tx
-	ctx    context.Context
-	done   bool
-	quiet  bool   // no tree was being created or dropped when it began: the name cache holds for it
-	ddlSeq uint64 // state of the name cache it began with
-	ddl    bool   // it has created or dropped a tree
-	wrote  []*treeState
-	stripe uint8 // of DB.open
+	db       *DB
+	tx       *txn.Tx
+	ctx      context.Context
+	done     bool
+	readOnly bool
+	quiet    bool   // no tree was being created or dropped when it began: the name cache holds for it
+	ddlSeq   uint64 // state of the name cache it began with
+	ddl      bool   // it has created or dropped a tree
+	wrote    []*treeState
+	stripe   uint8 // of DB.open
 
 	savepoints int // taken so far
 }
@@ -56,7 +57,7 @@ func (db *DB) Begin(ctx context.Context, opts TxOptions) (*Tx, error) {
 	if d == DurabilityProcess {
 		o.Durability = txn.DurabilityProcess
 	}
-	tx := &Tx{db: db, ctx: ctx, stripe: uint8(rand.Uint32() % openStripes)}
+	tx := &Tx{db: db, ctx: ctx, readOnly: opts.ReadOnly, stripe: uint8(rand.Uint32() % openStripes)}
 	db.open[tx.stripe].n.Add(1)
 	if db.closed.Load() { // Close counts after it has closed
 		db.open[tx.stripe].n.Add(-1)
