@@ -42,3 +42,4 @@ torture: build
 # make bench BENCH= runs it at full size, as in docs/benchmarks.md.
 bench: build
 	bin/hearth bench engine $(BENCH)
+	bin/hearth bench attach $(BENCH)

@@ -30,19 +30,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 // run is main without the exit, so that what a verb deferred has happened when it returns.
 func run(args []string) int {
-	parser := kong.Must(&cli{},
-		kong.Name("hearth"),
-		kong.Description("A storage engine whose restarts nobody notices."),
-		kong.Vars{
-			"memoryDir":      hearth.DefaultMemoryDir,
-			"poolSize":       strconv.Itoa(hearth.DefaultPoolSize),
-			"kills":          strconv.Itoa(torture.DefaultKills),
-			"tortureRows":    strconv.Itoa(torture.DefaultRows),
-			"tortureWriters": strconv.Itoa(torture.DefaultWriters),
-		},
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.ShortUsageOnError(),
-	)
+	parser := newParser()
 	verb, err := parser.Parse(args)
 	parser.FatalIfErrorf(err)
 
@@ -64,6 +52,22 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, "hearth:", err)
 		return exitFailed
 	}
+}
+
+func newParser() *kong.Kong {
+	return kong.Must(&cli{},
+		kong.Name("hearth"),
+		kong.Description("A storage engine whose restarts nobody notices."),
+		kong.Vars{
+			"memoryDir":      hearth.DefaultMemoryDir,
+			"poolSize":       strconv.Itoa(hearth.DefaultPoolSize),
+			"kills":          strconv.Itoa(torture.DefaultKills),
+			"tortureRows":    strconv.Itoa(torture.DefaultRows),
+			"tortureWriters": strconv.Itoa(torture.DefaultWriters),
+		},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ShortUsageOnError(),
+	)
 }
 
 // Exit codes. 130 is what a shell reports for a program that Ctrl-C ended.

@@ -1,0 +1,24 @@
+package main
+
+import "testing"
+
+// Every verb can be asked for, with the flags that all measuring verbs share.
+func TestCommandLine(t *testing.T) {
+	shared := []string{"--quick", "--json", "--dir", "somewhere", "--seed", "7"}
+	for _, args := range [][]string{
+		{"version"},
+		{"check", "--data", "somewhere", "--pool", "64MiB"},
+		append([]string{"bench", "engine", "--systems", "hearth,bbolt", "--threads", "1"}, shared...),
+		append([]string{"bench", "attach", "--pools", "1GiB,2GiB"}, shared...),
+		append([]string{"torture", "--kills", "10", "--pool", "8MiB", "--rows", "100", "--durability", "process"}, shared...),
+	} {
+		if _, err := newParser().Parse(args); err != nil {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+	for _, args := range [][]string{{"nothing"}, {"check"}, {"bench", "engine", "--parts", "nothing"}, {"torture", "--durability", "none"}} {
+		if _, err := newParser().Parse(args); err == nil {
+			t.Errorf("%q: no error", args)
+		}
+	}
+}
