@@ -95,15 +95,29 @@ func (p *Pool) flush(ctx context.Context, frames []uint32) (int, error) {
 	return len(c.writes), nil
 }
 
-// flushed ends a write-back: the frame is clean, or dirty since the first change after the copy.
+// flushed ends a write-back as soon as nobody changes the page. It does not wait for that: who holds the page may be
+// waiting for a frame that only the caller, the cleaner, can free.
 func (p *Pool) flushed(f uint32, w Write, ok bool) {
+	fr, sum := &p.frames[f], [4]byte(w.Page[:4])
+	if fr.latch.TryLock() {
+		p.settle(f, sum, ok)
+		return
+	}
+	p.wg.Go(func() {
+		fr.latch.Lock()
+		p.settle(f, sum, ok)
+	})
+}
+
+// settle makes a frame that was written clean, or dirty since the first change after the copy. It is latched exclusively;
+// settle lets it go.
+func (p *Pool) settle(f uint32, sum [4]byte, ok bool) {
 	fr, d := &p.frames[f], p.desc(f)
-	fr.latch.Lock()
 	if ok && d.Version.Load()&1 == 0 {
 		d.Begin()
 		if fr.redirtied == 0 { // unchanged since: the checksum in the copy is the frame's too
 			pg := p.page(f)
-			copy(pg[:4], w.Page[:4])
+			copy(pg[:4], sum[:])
 		}
 		d.First.Store(uint64(fr.redirtied))
 		d.End(int(f))
@@ -150,15 +164,22 @@ func (p *Pool) FlushBefore(ctx context.Context, lsn page.LSN, most int) (int, er
 func (p *Pool) FlushAll(ctx context.Context) error {
 	upto := p.log.Tail()
 	for p.MinFirst(upto) < upto {
-		if _, err := p.FlushBefore(ctx, upto, p.n); err != nil {
+		n, err := p.FlushBefore(ctx, upto, p.n)
+		if err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if n == 0 { // what is left is being changed, or on its way
+			time.Sleep(flushPause)
+		}
 	}
 	return nil
 }
+
+// flushPause is how long FlushAll lets others end what they do with the last changed pages.
+const flushPause = time.Millisecond
 
 // MinFirst is the least First of all changed pages, or upto when that is less: with upto read from the log's tail
 // before the call, no record before MinFirst is needed for any page of the pool (rule 7).
