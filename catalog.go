@@ -154,7 +154,12 @@ func (tx *Tx) Tree(name string) (*Tree, error) {
 		s = tx.db.state(space)
 		tx.db.names.put(tx, name, s)
 	}
-	return &Tree{tx: tx, state: s, name: name}, nil
+	t := &tx.first
+	if t.tx != nil {
+		t = new(Tree)
+	}
+	*t = Tree{tx: tx, state: s, name: name}
+	return t, nil
 }
 
 // Trees lists the names of the trees the transaction sees, in order.

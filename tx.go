@@ -31,7 +31,8 @@ type TxOptions struct {
 // waiting in it.
 type Tx struct {
 	db       *DB
-	tx       *txn.Tx
+	tx       txn.Tx
+	first    Tree // the tree opened first, which saves an allocation for most
 	ctx      context.Context
 	done     bool
 	readOnly bool
@@ -64,7 +65,7 @@ func (db *DB) Begin(ctx context.Context, opts TxOptions) (*Tx, error) {
 		return nil, ErrClosed
 	}
 	tx.ddlSeq, tx.quiet = db.names.begin()
-	tx.tx = db.txns.Begin(o)
+	db.txns.BeginIn(&tx.tx, o)
 	return tx, nil
 }
 

@@ -141,6 +141,17 @@ func (c *Cursor) SeekLT(ctx context.Context, key []byte) bool {
 
 // Next goes one entry on.
 func (c *Cursor) Next(ctx context.Context) bool {
+	// The usual case first: nothing was written, and the next entry of the leaf is as it was when the view was made.
+	if c.it != nil && c.tx.broken == nil && !c.stale && !c.turn {
+		if cell, ok := c.it.Step(); ok {
+			c.back = false
+			if len(cell) >= versionHead && cell[0] == 0 && c.tx.view != nil && c.tx.sees(binary.LittleEndian.Uint64(cell[1:])) {
+				c.value, c.ref = cell[versionHead:], false
+				return true
+			}
+			return c.ready() && c.forward(ctx, true)
+		}
+	}
 	if !c.ready() || !c.it.Valid() {
 		return false
 	}

@@ -78,10 +78,17 @@ func (w *writer) openID() uint64 {
 
 // Begin starts a transaction. It must be ended by Commit or Rollback.
 func (m *Manager) Begin(opts Options) *Tx {
+	tx := new(Tx)
+	m.BeginIn(tx, opts)
+	return tx
+}
+
+// BeginIn is Begin in memory of the caller's, who never uses it for another transaction.
+func (m *Manager) BeginIn(tx *Tx, opts Options) {
 	if opts.LockWaitTimeout == 0 {
 		opts.LockWaitTimeout = m.cfg.LockWaitTimeout
 	}
-	return &Tx{m: m, opts: opts, s: m.sessions.get()}
+	tx.m, tx.opts, tx.s = m, opts, m.sessions.get()
 }
 
 // ID is the transaction's id, 0 before its first write.

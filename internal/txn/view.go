@@ -130,3 +130,14 @@ func (m *Manager) oldestView() (oldest *view, low uint64) {
 	m.mu.Unlock()
 	return m.sessions.oldest(v), v.low
 }
+
+// GetAside is Get in a snapshot of its own when the transaction has none yet, so that it still has none afterwards.
+func (tx *Tx) GetAside(ctx context.Context, t *btree.Tree, key []byte) ([]byte, error) {
+	first := tx.view == nil
+	v, err := tx.Get(ctx, t, key, nil)
+	if first && tx.view != nil {
+		tx.s.view.Store(nil)
+		tx.view = nil
+	}
+	return v, err
+}
