@@ -1,10 +1,13 @@
 package txn
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"weak"
+
+	"github.com/hearthdb/hearth/internal/btree"
 )
 
 // view is a snapshot: which transactions are visible. It never changes once it is made.
