@@ -202,9 +202,14 @@ func (p *Pool) pin(ctx context.Context, id page.ID, class Class) (uint32, error)
 		case region.StateLoading:
 			fr.latch.RLock() // the reader holds it until the page is there
 			ok := d.State.Load() == region.StateReady && page.ID(d.ID.Load()) == id
+			odd := d.Version.Load()&1 != 0
 			fr.latch.RUnlock()
 			if ok {
 				return f, nil
+			}
+			if odd { // a fresh page whose group met a dead log: it never happened, and stays so
+				fr.unpin()
+				return 0, wal.ErrDead
 			}
 		case region.StateUnverified:
 			if err := p.verify(ctx, f, id); err != nil {
