@@ -141,7 +141,7 @@ func (tx *Tx) Tree(name string) (*Tree, error) {
 	}
 	s := tx.db.names.get(tx, name)
 	if s == nil {
-		v, err := tx.tx.Get(tx.ctx, tx.db.catalog, []byte(name), nil)
+		v, err := tx.tx.GetAside(tx.ctx, tx.db.catalog, []byte(name)) // opening a tree is no read
 		if errors.Is(err, ErrKeyNotFound) {
 			return nil, fmt.Errorf("%w: %q", ErrTreeNotFound, name)
 		} else if err != nil {

@@ -29,6 +29,7 @@ import (
 //	s1 savepoint x            also: rollback x, statement x (savepoint x and a fresh snapshot under rc)
 //	s1 commit                 also: rollback
 //	s1 create t2              also: drop t2, trees -> t t2, use t2 (all steps after it mean tree t2)
+//	s1 open                   opens the tree for all later steps; without it every step opens it
 //	put k 1                   without a session: in a transaction of its own
 //
 // What an error is called: see errorNames. Every script begins with an empty tree "t", and a line "--- why" begins anew: another
@@ -178,6 +179,7 @@ type session struct {
 	tree   string
 	points map[string]Savepoint
 	walk   *Cursor
+	opened *Tree // by the step of that name; other steps open the tree each for itself
 }
 
 func newSession(db *DB) *session {
@@ -280,7 +282,7 @@ func (s *session) begin(words []string) string {
 	if err != nil {
 		return errorName(err)
 	}
-	s.tx, s.walk = tx, nil
+	s.tx, s.walk, s.opened = tx, nil, nil
 	return "ok"
 }
 
@@ -316,14 +318,17 @@ func (s *session) inTx(verb string, args []string) (string, error) {
 		names, err := s.tx.Trees()
 		return orNone(names), err
 	case "use":
-		s.tree = arg(0)
+		s.tree, s.opened = arg(0), nil
 		return "ok", nil
 	case "next", "prev":
 		return s.move(verb)
 	}
-	tree, err := s.tx.Tree(s.tree)
-	if err != nil {
-		return "", err
+	tree := s.opened
+	if tree == nil {
+		var err error
+		if tree, err = s.tx.Tree(s.tree); err != nil {
+			return "", err
+		}
 	}
 	return s.inTree(tree, verb, arg)
 }
@@ -332,6 +337,9 @@ func (s *session) inTree(tree *Tree, verb string, arg func(int) string) (string,
 	key, o := []byte(arg(0)), LockOptions{NoWait: arg(1) == "nowait"}
 	value := func(v []byte, err error) (string, error) { return string(v), err }
 	switch verb {
+	case "open":
+		s.opened = tree
+		return "ok", nil
 	case "get":
 		return value(tree.Get(key))
 	case "lock":

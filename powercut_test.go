@@ -49,6 +49,13 @@ func (s *sampler) take(n int) (bool, *rand.Rand) {
 	return true, rngOf(s.rng.Uint64())
 }
 
+// stop ends the taking, also by calls that are on their way here.
+func (s *sampler) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left = 0
+}
+
 // TestPowerCut cuts the power under a running workload.
 func TestPowerCut(t *testing.T) {
 	seed := seedOf(t)
@@ -91,10 +98,13 @@ func TestPowerCut(t *testing.T) {
 			}
 		})
 	}
+	var calls sync.RWMutex // held shared by calls that are being looked at
 	disk.OnOp(func(op file.Op) error {
 		if !op.Kind.Changes() {
 			return nil
 		}
+		calls.RLock()
+		defer calls.RUnlock()
 		take, rng := s.take(op.N)
 		if !take || stop() {
 			return nil
@@ -109,7 +119,10 @@ func TestPowerCut(t *testing.T) {
 	})
 	err := w.run(ctx, db, transactions, stop)
 	disk.OnOp(nil)
+	s.stop()
+	calls.Lock()
 	close(crashes)
+	calls.Unlock()
 	verifiers.Wait()
 	if err != nil {
 		t.Fatal(err)
