@@ -271,6 +271,7 @@ func (s *start) beginLife(context.Context) error {
 	s.control.Incarnation++
 	s.control.Nonce = s.nonce
 	s.control.Flushed = false
+	s.control.Redoing = s.plan.NeedsRedo(s.opts.frames())
 	s.control.RingBytes = s.opts.RingSize
 	s.report.Incarnation = s.control.Incarnation
 	return recovery.WriteControl(s.opts.fs, s.dir, &s.control)
@@ -323,7 +324,7 @@ func (s *start) redo(ctx context.Context) error {
 	stats, err := recovery.RedoAll(ctx, db.pool, s.plan)
 	s.report.RedoRecords, s.report.RedoBytes = stats.Records, stats.Bytes
 	if err == nil {
-		db.checkpointer.Release()
+		err = db.checkpointer.Release()
 	}
 	return err
 }
@@ -376,8 +377,7 @@ func (db *DB) afterStart(plan *recovery.Plan) error {
 	if err := recovery.RedoRest(db.ctx, db.pool, db.source, plan); err != nil {
 		return err
 	}
-	db.checkpointer.Release()
-	return nil
+	return db.checkpointer.Release()
 }
 
 // formatSystem makes the first pages of the undo space and the catalog if they are not there yet: this is the first

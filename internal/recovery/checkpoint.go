@@ -58,8 +58,22 @@ func NewCheckpointer(fsys file.FS, dir string, control Control, p *pool.Pool, l 
 	return c
 }
 
-// Release lets the checkpoint move: the plan is done.
-func (c *Checkpointer) Release() { c.hold.Store(false) }
+// Release lets the checkpoint move: the plan is done. The control file says so too.
+func (c *Checkpointer) Release() error {
+	c.hold.Store(false)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.control.Redoing {
+		return nil
+	}
+	next := c.control
+	next.Redoing = false
+	if err := WriteControl(c.fs, c.dir, &next); err != nil {
+		return err
+	}
+	c.control = next
+	return nil
+}
 
 // Age of the checkpoint, in bytes of log.
 func (c *Checkpointer) Age() int64 {

@@ -38,7 +38,7 @@ const (
 //	 48 nonce        u64  of the last start, drawn at random
 //	 56 checkpoint   u64  LSN before which no record is needed
 //	 64 segment size u64  of the log, bytes
-//	 72 flags        u64  bit 0: stopped clean, every page written (CloseFlush)
+//	 72 flags        u64  bit 0: stopped clean, every page written (CloseFlush); bit 1: redo on touch is not through
 //	 80 ring size    u64  of the last start, bytes
 //	 88 reserved    20
 //	108 sum          u32  CRC32C of all before
@@ -51,7 +51,14 @@ type Control struct {
 	SegmentBytes int64
 	RingBytes    int64
 	Flushed      bool
+	Redoing      bool // pages that the region does not hold may lack records of the kept log in their files
 }
+
+// Flags of the control file.
+const (
+	flagFlushed uint64 = 1 << iota
+	flagRedoing
+)
 
 // ErrNoControl says that a directory has no control file: there is no database in it.
 var ErrNoControl = errors.New("no database here: the control file is missing")
@@ -87,7 +94,10 @@ func (c *Control) encode() []byte {
 	b = append(b, c.UUID[:]...)
 	flags := uint64(0)
 	if c.Flushed {
-		flags = 1
+		flags |= flagFlushed
+	}
+	if c.Redoing {
+		flags |= flagRedoing
 	}
 	for _, v := range []uint64{c.Sequence, c.Incarnation, c.Nonce, uint64(c.Checkpoint), uint64(c.SegmentBytes), flags, uint64(c.RingBytes)} {
 		b = binary.LittleEndian.AppendUint64(b, v)
@@ -118,7 +128,8 @@ func decodeControl(b []byte) (Control, error) {
 	copy(c.UUID[:], b[16:])
 	u := func(off int) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
 	c.Sequence, c.Incarnation, c.Nonce = u(32), u(40), u(48)
-	c.Checkpoint, c.SegmentBytes, c.Flushed, c.RingBytes = page.LSN(u(56)), int64(u(64)), u(72)&1 != 0, int64(u(80))
+	c.Checkpoint, c.SegmentBytes, c.RingBytes = page.LSN(u(56)), int64(u(64)), int64(u(80))
+	c.Flushed, c.Redoing = u(72)&flagFlushed != 0, u(72)&flagRedoing != 0
 	return c, c.Validate()
 }
 

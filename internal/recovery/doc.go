@@ -12,7 +12,8 @@
 //  3. All edits a group has for a page are applied, or none: a page whose LSN is at or above
 //     the group's end has them.
 //  4. The checkpoint never passes a change that is only in memory or in the log. While the
-//     plan has pages to redo it does not move.
+//     plan has pages to redo it does not move, and the control file says that there are some before
+//     the frames of those pages are given up: a death in between must not forget them.
 //  5. The region is believed only if nobody ran the database without it since: its nonce, of
 //     the last life or of the last attempt, is the control file's. Frames whose descriptors
 //     contradict themselves are not believed, none of them; the ring speaks for itself.

@@ -68,6 +68,24 @@ func (h *history) load() error {
 	return nil
 }
 
+// pages tells the pages that the kept log names, some of them more than once.
+func (h *history) pages(tell func(page.ID)) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.load(); err != nil {
+		return err
+	}
+	for _, x := range h.indexes {
+		for _, id := range x.Pages() {
+			tell(id)
+		}
+	}
+	for id := range h.tail {
+		tell(id)
+	}
+	return nil
+}
+
 // replay brings p, the image of page id, to the end of the log (rule 2). It returns the start of the first group
 // that changed it, 0 if none did, and whether the first record it met makes the page whole by itself.
 func (h *history) replay(id page.ID, p *page.Page) (first page.LSN, err error) {

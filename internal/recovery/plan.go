@@ -50,8 +50,40 @@ func Analyze(in Input) (*Plan, error) {
 	if in.Frames {
 		p.examine(in.Region)
 	}
+	if p.FramesKept && in.Control.Redoing {
+		if err := p.redoUnkept(in.Region); err != nil {
+			return nil, err
+		}
+	}
 	p.Full = !p.FramesKept && p.End > p.Checkpoint
 	return p, nil
+}
+
+// redoUnkept goes on with the redo of a life that died before it was through: what that life had to redo and had not
+// touched yet is known to nobody any more, so it is every page that the kept log names and that no frame holds. Most of
+// them are in their files already, which replay sees by their LSN.
+func (p *Plan) redoUnkept(r *region.Region) error {
+	kept := map[page.ID]struct{}{}
+	for f, v := range p.frames {
+		if v == KeepClean || v == KeepDirty {
+			kept[page.ID(r.Desc(f).ID.Load())] = struct{}{}
+		}
+	}
+	h := history{cfg: p.log, from: p.Checkpoint, to: p.End}
+	err := h.pages(func(id page.ID) {
+		if _, ok := kept[id]; !ok {
+			p.Redo[id] = struct{}{}
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("find what is left to redo: %w", err)
+	}
+	return h.close()
+}
+
+// NeedsRedo says whether something will be left to redo on touch when the plan is carried out with that many frames.
+func (p *Plan) NeedsRedo(frames int) bool {
+	return p.FramesKept && (len(p.Redo) > 0 || frames < len(p.frames))
 }
 
 // logEnd reads the log from the checkpoint to the end of its valid prefix.
