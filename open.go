@@ -236,7 +236,7 @@ func (s *start) analyze(context.Context) error {
 		if err != nil {
 			return err
 		}
-		in.End, s.ring, s.report.RingBytes = end, true, written
+		in.End, in.Ring, s.ring, s.report.RingBytes = end, s.db.region.Ring(), true, written
 	}
 	plan, err := recovery.Analyze(in)
 	if err != nil {

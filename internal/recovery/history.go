@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,15 +16,17 @@ import (
 type history struct {
 	cfg      wal.ReaderConfig
 	from, to page.LSN
+	ringTail map[page.ID][]wal.Group // of the plan's pages, all that lies behind the last index; nil if it was not collected
 
 	mu      sync.Mutex
 	indexes []*wal.Index           // of the sealed segments, once wanted
-	tail    map[page.ID][]page.LSN // groups of the unsealed rest, once wanted
+	rest    page.LSN               // where they end
+	tail    map[page.ID][]page.LSN // groups from rest on, once wanted
 	reader  *wal.Reader
 }
 
-// load reads the indexes and the tail. Under mu.
-func (h *history) load() error {
+// loadIndexes reads the indexes of the sealed segments, some at a time. Under mu, or before anybody else has h.
+func (h *history) loadIndexes() error {
 	if h.reader != nil {
 		return nil
 	}
@@ -31,48 +34,126 @@ func (h *history) load() error {
 	if err != nil {
 		return err
 	}
-	last := h.cfg.SegmentOf(h.to)
-	var indexes []*wal.Index
-	at := h.from
-	for n := h.cfg.SegmentOf(h.from); n < last; n++ {
-		x, err := wal.LoadIndex(h.cfg, n)
-		if err != nil {
-			r.Close()
-			return fmt.Errorf("read the index of log segment %d: %w", n, err)
-		}
-		indexes = append(indexes, x)
-		at = max(at, x.End)
+	first, last := h.cfg.SegmentOf(h.from), h.cfg.SegmentOf(h.to)
+	indexes := make([]*wal.Index, last-first)
+	errs := make([]error, last-first)
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, indexReaders)
+	for i := range indexes {
+		wg.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			indexes[i], errs[i] = wal.LoadIndex(h.cfg, first+uint64(i))
+		})
 	}
-	tail := map[page.ID][]page.LSN{}
-	t, err := wal.NewReader(h.cfg, at)
-	if err != nil {
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
 		r.Close()
+		return fmt.Errorf("read the indexes of log segments %d to %d: %w", first, last-1, err)
+	}
+	h.rest = h.from
+	for _, x := range indexes {
+		h.rest = max(h.rest, x.End)
+	}
+	h.indexes, h.reader = indexes, r
+	return nil
+}
+
+// indexReaders is how many indexes are read at a time: they are read once, at a start, before anybody else reads.
+const indexReaders = 8
+
+// collect notes what a ring that survived holds for some pages behind the last index, while it still holds it. It does
+// nothing when that is more than the ring.
+func (h *history) collect(ring []byte, ids map[page.ID]struct{}) error {
+	if err := h.loadIndexes(); err != nil {
 		return err
 	}
-	defer t.Close()
+	if h.to-h.rest > page.LSN(len(ring)-ringSlack) {
+		return nil
+	}
+	cfg := h.cfg
+	cfg.Ring, cfg.Durable = ring, h.rest
+	found := map[page.ID][]wal.Group{}
+	err := h.groups(cfg, func(g wal.Group, id page.ID) {
+		if _, ok := ids[id]; !ok {
+			return
+		}
+		l := found[id]
+		if len(l) > 0 && l[len(l)-1].Start == g.Start {
+			return
+		}
+		g.Body = bytes.Clone(g.Body)
+		found[id] = append(l, g)
+	})
+	if err != nil {
+		return err
+	}
+	for id := range ids {
+		found[id] = append(found[id], []wal.Group(nil)...) // present, so that an empty list says: nothing there
+	}
+	h.ringTail = found
+	return nil
+}
+
+// ringSlack is how much less than its length a ring is trusted to hold, in bytes: its last block may be written anew.
+const ringSlack = 8192
+
+// groups calls note for each record behind the indexes.
+func (h *history) groups(cfg wal.ReaderConfig, note func(g wal.Group, id page.ID)) error {
+	r, err := wal.NewReader(cfg, h.rest)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
 	for {
-		g, err := t.Next()
+		g, err := r.Next()
 		if errors.Is(err, io.EOF) || err == nil && g.Start >= h.to {
-			break
+			return nil
 		} else if err != nil {
-			r.Close()
 			return err
 		}
 		for id := range wal.Records(g.Body) {
-			if l := tail[id]; len(l) == 0 || l[len(l)-1] != g.Start {
-				tail[id] = append(l, g.Start)
-			}
+			note(g, id)
 		}
 	}
-	h.indexes, h.tail, h.reader = indexes, tail, r
-	return nil
+}
+
+// behind lists the groups behind the indexes that name a page. Under mu.
+func (h *history) behind(id page.ID) ([]wal.Group, error) {
+	if l, ok := h.ringTail[id]; ok {
+		return l, nil
+	}
+	if err := h.loadTail(); err != nil {
+		return nil, err
+	}
+	return h.read(h.tail[id])
+}
+
+// loadTail reads what lies behind the indexes. Under mu.
+func (h *history) loadTail() error {
+	if h.tail != nil {
+		return nil
+	}
+	tail := map[page.ID][]page.LSN{}
+	err := h.groups(h.cfg, func(g wal.Group, id page.ID) {
+		if l := tail[id]; len(l) == 0 || l[len(l)-1] != g.Start {
+			tail[id] = append(l, g.Start)
+		}
+	})
+	if err == nil {
+		h.tail = tail
+	}
+	return err
 }
 
 // pages tells the pages that the kept log names, some of them more than once.
 func (h *history) pages(tell func(page.ID)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.load(); err != nil {
+	if err := h.loadIndexes(); err != nil {
+		return err
+	}
+	if err := h.loadTail(); err != nil {
 		return err
 	}
 	for _, x := range h.indexes {
@@ -86,27 +167,48 @@ func (h *history) pages(tell func(page.ID)) error {
 	return nil
 }
 
-// replay brings p, the image of page id, to the end of the log (rule 2). It returns the start of the first group
-// that changed it, 0 if none did, and whether the first record it met makes the page whole by itself.
-func (h *history) replay(id page.ID, p *page.Page) (first page.LSN, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err := h.load(); err != nil {
-		return 0, err
-	}
-	var starts []page.LSN
-	for _, x := range h.indexes {
-		starts = x.AppendLSNs(starts, id)
-	}
-	starts = append(starts, h.tail[id]...)
+func (h *history) read(starts []page.LSN) ([]wal.Group, error) {
+	var l []wal.Group
 	for _, lsn := range starts {
 		if lsn < h.from || lsn >= h.to {
 			continue
 		}
 		g, err := h.reader.ReadGroup(lsn)
 		if err != nil {
-			return 0, fmt.Errorf("read the log at %d: %w", lsn, err)
+			return nil, fmt.Errorf("read the log at %d: %w", lsn, err)
 		}
+		l = append(l, g)
+	}
+	return l, nil
+}
+
+// of lists all groups that name a page.
+func (h *history) of(id page.ID) ([]wal.Group, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.loadIndexes(); err != nil {
+		return nil, err
+	}
+	var starts []page.LSN
+	for _, x := range h.indexes {
+		starts = x.AppendLSNs(starts, id)
+	}
+	l, err := h.read(starts)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := h.behind(id)
+	return append(l, rest...), err
+}
+
+// replay brings p, the image of page id, to the end of the log (rule 2). It returns the start of the first group
+// that changed it, 0 if none did.
+func (h *history) replay(id page.ID, p *page.Page) (first page.LSN, err error) {
+	groups, err := h.of(id)
+	if err != nil {
+		return 0, err
+	}
+	for _, g := range groups {
 		if g.End <= p.LSN() {
 			continue
 		}
@@ -118,12 +220,12 @@ func (h *history) replay(id page.ID, p *page.Page) (first page.LSN, err error) {
 				continue
 			}
 			if err := page.Apply(p, edit); err != nil {
-				return 0, &page.CorruptError{Page: id, What: fmt.Sprintf("the log at %d does not fit it: %v", lsn, err)}
+				return 0, &page.CorruptError{Page: id, What: fmt.Sprintf("the log at %d does not fit it: %v", g.Start, err)}
 			}
 		}
 		p.SetLSN(g.End)
 		if first == 0 {
-			first = lsn
+			first = g.Start
 		}
 	}
 	return first, nil

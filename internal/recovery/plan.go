@@ -23,6 +23,7 @@ type Plan struct {
 
 	frames []Verdict // by frame, when FramesKept
 	log    wal.ReaderConfig
+	hist   *history
 }
 
 // Input of Analyze.
@@ -32,6 +33,7 @@ type Input struct {
 	Region  *region.Region
 	Frames  bool     // the region's frames may be examined
 	End     page.LSN // end of the log if it is known from the ring, else 0
+	Ring    []byte   // the ring that told it
 }
 
 // Analyze finds out what is true: where the log ends, and what each surviving frame is worth.
@@ -50,12 +52,20 @@ func Analyze(in Input) (*Plan, error) {
 	if in.Frames {
 		p.examine(in.Region)
 	}
+	p.hist = &history{cfg: p.log, from: p.Checkpoint, to: p.End}
 	if p.FramesKept && in.Control.Redoing {
 		if err := p.redoUnkept(in.Region); err != nil {
 			return nil, err
 		}
 	}
 	p.Full = !p.FramesKept && p.End > p.Checkpoint
+	if len(p.Redo) > 0 && in.Ring != nil {
+		// A torn page is likely one that the first answer needs (an undo log's last page), and its records are likely
+		// in memory still.
+		if err := p.hist.collect(in.Ring, p.Redo); err != nil {
+			return nil, err
+		}
+	}
 	return p, nil
 }
 
@@ -69,8 +79,7 @@ func (p *Plan) redoUnkept(r *region.Region) error {
 			kept[page.ID(r.Desc(f).ID.Load())] = struct{}{}
 		}
 	}
-	h := history{cfg: p.log, from: p.Checkpoint, to: p.End}
-	err := h.pages(func(id page.ID) {
+	err := p.hist.pages(func(id page.ID) {
 		if _, ok := kept[id]; !ok {
 			p.Redo[id] = struct{}{}
 		}
@@ -78,7 +87,7 @@ func (p *Plan) redoUnkept(r *region.Region) error {
 	if err != nil {
 		return fmt.Errorf("find what is left to redo: %w", err)
 	}
-	return h.close()
+	return nil
 }
 
 // NeedsRedo says whether something will be left to redo on touch when the plan is carried out with that many frames.

@@ -138,10 +138,29 @@ func has(ids []page.ID, id page.ID) bool {
 
 // RedoRest touches every page that the plan wants redone, so that the checkpoint may move again.
 func RedoRest(ctx context.Context, p *pool.Pool, s *Source, plan *Plan) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ids := make(chan page.ID)
+	var wg sync.WaitGroup
+	for range redoWorkers {
+		wg.Go(func() {
+			for id := range ids {
+				if err := p.Await(ctx, id); err != nil && !errors.As(err, new(datafile.ErrNoSpace)) {
+					cancel(fmt.Errorf("redo of page %v: %w", id, err))
+				}
+			}
+		})
+	}
 	for id := range plan.Redo {
-		if err := p.Await(ctx, id); err != nil && !errors.As(err, new(datafile.ErrNoSpace)) {
-			return fmt.Errorf("redo of page %v: %w", id, err)
+		if ctx.Err() != nil {
+			break
 		}
+		ids <- id
+	}
+	close(ids)
+	wg.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
 	}
 	s.done()
 	return nil

@@ -24,7 +24,7 @@ type Source struct {
 // NewSource is the source for a plan: pages in plan.Redo are brought forward when they are first read. onFatal hears of
 // it when a write failed in a way that leaves unknown what the files hold.
 func NewSource(files *datafile.Set, p *Plan, onFatal func(error)) *Source {
-	return &Source{files: files, hist: &history{cfg: p.log, from: p.Checkpoint, to: p.End}, redo: p.Redo, onFatal: onFatal}
+	return &Source{files: files, hist: p.hist, redo: p.Redo, onFatal: onFatal}
 }
 
 var classes = [...]datafile.Class{
