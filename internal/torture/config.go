@@ -53,6 +53,8 @@ const (
 
 	accounts  = 100
 	largeKeys = 3 // of each writer
+	// leastLarge is the smallest value, in bytes, that is called large: more than a leaf takes.
+	leastLarge = 5000
 	// treesWithRows is how many trees share Config.Rows.
 	treesWithRows = 4
 	maxWriters    = 1000 // an account of theirs in the bank or a journal each are cheap, but a process has 1024 files
@@ -79,6 +81,7 @@ func (cfg *Config) validate() error {
 	bad(cfg.Writers < 1 || cfg.Writers > maxWriters, "workers: %d, want 1 to %d", cfg.Writers, maxWriters)
 	bad(cfg.keys() < 1, "rows: %d, want at least %d for %d workers", cfg.Rows, treesWithRows*cfg.Writers, cfg.Writers)
 	bad(cfg.Pool != 0 && cfg.Pool < smallPool, "pool: %d bytes, want at least %d", cfg.Pool, int64(smallPool))
+	bad(cfg.LargeValue < leastLarge, "large value: %d bytes, want at least %d", cfg.LargeValue, leastLarge)
 	bad(cfg.CheckEvery < 1, "check every %d lives, want at least 1", cfg.CheckEvery)
 	bad(cfg.Durability != hearth.DurabilityCommit && cfg.Durability != hearth.DurabilityProcess,
 		"durability: %q, want %q or %q", cfg.Durability, hearth.DurabilityCommit, hearth.DurabilityProcess)

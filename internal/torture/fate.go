@@ -21,6 +21,7 @@ const (
 	momentStart moment = "start"   // before or while the database opens
 	momentTell  moment = "reading" // while everything is read and losers are rolled back
 	momentLoad  moment = "load"
+	momentClose moment = "close" // while it closes in order
 )
 
 // phase says whether the database grows.
@@ -132,12 +133,16 @@ func (f *fates) next(life int) fate {
 		x.moment = momentStart
 	case p < 28:
 		x.moment = momentTell
-	case p < 33:
+	case p < 32:
 		x.order.Ending = endClosed
-	case p < 35:
+	case p < 34:
 		x.order.Ending = endFlushed
+	case p < 37:
+		x.order.Ending, x.moment = endClosed, momentClose
+	case p < 40:
+		x.order.Ending, x.moment = endFlushed, momentClose
 	}
-	if x.order.Check {
+	if x.order.Check && x.moment != momentClose {
 		x.moment = momentLoad
 	}
 	x.meddle = f.meddling()
@@ -173,14 +178,16 @@ func (f *fates) last(life int) []fate {
 	return all
 }
 
-// expected tells whether a start may say that it found this, when nothing was done to the region of a life that had
-// been open, and how that life ended.
-func (e ending) expected(kind hearth.StartKind) bool {
+// expected are the kinds of start that can follow a life that had been open, by how it ended, when nothing was done to its
+// region.
+func (e ending) expected() []hearth.StartKind {
 	switch e {
 	case endClosed:
-		return kind == hearth.StartCleanRegion
+		return []hearth.StartKind{hearth.StartCleanRegion}
 	case endFlushed:
-		return kind == hearth.StartCleanFlushed
+		return []hearth.StartKind{hearth.StartCleanFlushed}
+	case endClosing:
+		return []hearth.StartKind{hearth.StartCrashRegion, hearth.StartCleanRegion, hearth.StartCleanFlushed}
 	}
-	return kind == hearth.StartCrashRegion
+	return []hearth.StartKind{hearth.StartCrashRegion}
 }

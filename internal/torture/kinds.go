@@ -11,8 +11,7 @@ import (
 
 // pay moves coins from one account to another, under row locks taken in any order: so there are waits and deadlocks.
 func (w *writer) pay(a *attempt) error {
-	accounts := w.c.order.Accounts
-	from, to := uint16(w.rnd.IntN(accounts)), uint16(w.rnd.IntN(accounts))
+	from, to := w.account(), w.account()
 	amount := uint32(1 + w.rnd.IntN(100))
 	if from == to {
 		return nil
@@ -43,6 +42,17 @@ func (w *writer) pay(a *attempt) error {
 	})
 }
 
+// popularAccounts get half of all transfers.
+const popularAccounts = 5
+
+func (w *writer) account() uint16 {
+	n := w.c.order.Accounts
+	if w.chance(50) {
+		n = min(n, popularAccounts)
+	}
+	return uint16(w.rnd.IntN(n))
+}
+
 // largeValues puts, deletes and reads values of many pages.
 func (w *writer) largeValues(ctx context.Context, a *attempt) error {
 	o := &w.c.order
@@ -56,8 +66,7 @@ func (w *writer) largeValues(ctx context.Context, a *attempt) error {
 			err = a.delete(i, large)
 		default:
 			// As many of 10 to 20 KB as of 1 to 2 MB.
-			const least = 5000
-			size := least * math.Pow(float64(o.LargeValue)/least, w.rnd.Float64())
+			size := leastLarge * math.Pow(float64(o.LargeValue)/leastLarge, w.rnd.Float64())
 			err = a.put(i, uint32(size), large)
 		}
 		if err != nil {

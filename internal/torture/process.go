@@ -103,14 +103,15 @@ var errChild = errors.New("a child failed")
 
 // found is what a child told of its start.
 type found struct {
-	opened   bool
-	report   hearth.StartReport
-	openTook time.Duration
-	tellTook time.Duration
-	rows     *gathered // nil: it did not get through
-	checked  bool
-	problems []string
-	closed   bool
+	opened    bool
+	report    hearth.StartReport
+	openTook  time.Duration
+	tellTook  time.Duration
+	closeTook time.Duration
+	rows      *gathered // nil: it did not get through
+	checked   bool
+	problems  []string
+	closed    bool
 }
 
 // take notes a message.
@@ -123,7 +124,7 @@ func (f *found) take(m message, began time.Time) error {
 		f.checked = true
 		return json.Unmarshal(m.body, &f.problems)
 	case toldClosed:
-		f.closed = true
+		f.closed, f.closeTook = true, time.Since(began)
 	case toldFailure:
 		return fmt.Errorf("%w: %s", errChild, m.body)
 	}
@@ -141,6 +142,7 @@ func live(ctx context.Context, cfg Config, x fate, usual pace, log string) (f fo
 		end     <-chan time.Time // the moment of death, once it is known
 		tooLong = time.NewTimer(patience)
 		began   = time.Now() // the part of the life under way
+		closing bool
 	)
 	defer tooLong.Stop()
 	dieIn := func(d time.Duration) { end = time.After(time.Duration(x.at * float64(d))) }
@@ -160,9 +162,16 @@ func live(ctx context.Context, cfg Config, x fate, usual pace, log string) (f fo
 				p.kill()
 				return f, nil
 			}
+			if closing {
+				p.kill()
+				return f, nil
+			}
 			p.stdin.Close()
-			end = nil
+			closing, end, began = true, nil, time.Now()
 			tooLong.Reset(patience)
+			if x.moment == momentClose {
+				dieIn(usual.close)
+			}
 		case m := <-p.messages:
 			if m.err != nil {
 				p.reap()
@@ -196,7 +205,7 @@ func live(ctx context.Context, cfg Config, x fate, usual pace, log string) (f fo
 			case toldDone:
 				f.tellTook, f.rows = time.Since(began), rows
 			case toldLoad:
-				if x.moment == momentLoad {
+				if x.moment == momentLoad || x.moment == momentClose {
 					dieIn(cfg.LoadTime)
 				}
 			}
@@ -205,7 +214,7 @@ func live(ctx context.Context, cfg Config, x fate, usual pace, log string) (f fo
 }
 
 // pace is how long parts of a life usually take.
-type pace struct{ start, tell time.Duration }
+type pace struct{ start, tell, close time.Duration }
 
 // learn follows what a life took, slowly.
 func (p *pace) learn(f found) {
@@ -215,5 +224,8 @@ func (p *pace) learn(f found) {
 	}
 	if f.rows != nil {
 		follow(&p.tell, f.tellTook)
+	}
+	if f.closed {
+		follow(&p.close, f.closeTook)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/hearthdb/hearth"
@@ -36,7 +37,7 @@ func Run(ctx context.Context, cfg Config) (_ Verdict, err error) {
 	}
 	r := &run{cfg: cfg, dir: dir, fates: newFates(cfg, dir), oracle: newOracle(),
 		verdict: Verdict{Starts: map[string]int{}, Events: map[string]int{}},
-		pace:    pace{start: 100 * time.Millisecond, tell: 100 * time.Millisecond}}
+		pace:    pace{start: 100 * time.Millisecond, tell: 100 * time.Millisecond, close: 50 * time.Millisecond}}
 	err = r.all(ctx)
 	for e, n := range r.events {
 		r.verdict.Events[eventNames[e]] = n
@@ -74,7 +75,7 @@ func (r *run) all(ctx context.Context) error {
 // one prepares a life, lets it live and judges what it found.
 func (r *run) one(ctx context.Context, life int, x fate) error {
 	story := fmt.Sprintf("life %d: pool %d MiB, ring %d MiB, %s, ", life, x.order.Pool>>20, x.order.Ring>>20, x.order.Phase)
-	if x.order.Ending == endKilled {
+	if x.order.Ending == endKilled || x.moment == momentClose {
 		story += "killed in " + string(x.moment)
 	} else {
 		story += string(x.order.Ending)
@@ -141,14 +142,14 @@ func (r *run) judgeStart(story string, x fate, f found) {
 	r.fates.unfinished = 0
 	r.verdict.Starts[string(f.report.Kind)]++
 	r.verdict.Opened = append(r.verdict.Opened, f.report.Took)
-	if before != nil && x.meddle == meddleNone && !before.expected(f.report.Kind) {
+	if before != nil && x.meddle == meddleNone && !slices.Contains(before.expected(), f.report.Kind) {
 		r.verdict.Torn++
 		r.cfg.Progress("WRONG: %s: but the life before was %s, and nobody touched the region", story, *before)
 	}
 	if f.report.Survives {
-		ending := endKilled
-		if f.closed {
-			ending = x.order.Ending
+		ending := x.order.Ending
+		if !f.closed && x.moment == momentClose {
+			ending = endClosing
 		}
 		r.before = &ending
 	}

@@ -37,14 +37,6 @@ func newState() *state {
 	return &state{trees: map[string]map[string]stamp{}, seqs: map[uint16]uint64{}}
 }
 
-func (s *state) clone() *state {
-	c := &state{trees: make(map[string]map[string]stamp, len(s.trees)), bank: maps.Clone(s.bank), seqs: maps.Clone(s.seqs)}
-	for name, rows := range s.trees {
-		c.trees[name] = maps.Clone(rows)
-	}
-	return c
-}
-
 // apply carries out a change of a writer's transaction, and returns how to take it back.
 func (s *state) apply(writer uint16, seq uint64, o op) (undo func()) {
 	name := o.tree.name(writer)

@@ -37,6 +37,7 @@ const (
 	endKilled  ending = "killed"             // works until SIGKILL
 	endClosed  ending = "closed"             // closes in order once its input says so, memory kept
 	endFlushed ending = "closed and written" // the same, memory given back
+	endClosing ending = "killed in close"    // what became of one of the two
 )
 
 // What a child tells, in this order; each is one message on its standard output: kind u8, length u32, body.

@@ -129,19 +129,19 @@ func (w *writer) kind() body {
 		return w.many
 	}
 	switch p := w.rnd.IntN(100); {
-	case p < 48:
+	case p < 53:
 		return w.few
-	case p < 66:
+	case p < 75:
 		return w.transfer
-	case p < 80:
+	case p < 82:
 		return w.many
-	case p < 88:
+	case p < 87:
 		return w.series
-	case p < 93:
+	case p < 91:
 		return w.ownTrees
-	case p < 97:
+	case p < 95:
 		return w.largeValues
-	case p < 99:
+	case p < 96:
 		return w.long
 	default:
 		return w.walk
