@@ -26,11 +26,11 @@ func (r *run) undo() (nextSpace uint32, err error) {
 	return nextSpace, nil
 }
 
-// undoLog follows one undo log from its head to its tail.
+// undoLog follows one undo log from its first page to its tail.
 func (r *run) undoLog(slot uint32, l txn.UndoLog, used map[uint32]bool) {
 	var p page.Page
 	prev := uint32(0)
-	for no := l.Head; ; {
+	for no := l.First; ; {
 		id := page.MakeID(txn.UndoSpace, no)
 		if used[no] {
 			r.bad(id, "two undo logs lead to it")
@@ -48,7 +48,7 @@ func (r *run) undoLog(slot uint32, l txn.UndoLog, used map[uint32]bool) {
 		if h.Slot != slot {
 			r.bad(id, "it belongs to undo log %d, want %d", h.Slot, slot)
 		}
-		if no != l.Head && h.Prev != prev {
+		if no != l.First && h.Prev != prev {
 			r.bad(id, "the page before it is %d, it says %d", prev, h.Prev)
 		}
 		if no == l.Tail {

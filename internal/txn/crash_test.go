@@ -168,3 +168,35 @@ func TestCrashAtEveryGroup(t *testing.T) {
 		}
 	}
 }
+
+// The Manager dies between the groups that free the undo pages of one large transaction. The next one goes on freeing,
+// and does not purge that transaction again, half of whose records are gone.
+func TestCrashWhileUndoIsFreed(t *testing.T) {
+	for n := 1; ; n++ {
+		w := newWorld(t, 1024)
+		tx := w.begin()
+		for i := range 900 { // of some 1000 bytes: four groups
+			w.put(tx, fmt.Sprint("key", i%20), strings.Repeat("m", 900)+fmt.Sprint(i))
+		}
+		w.must(tx.Commit(bg))
+		w.set("another", "1") // ends on the page where the large one ends
+		w.dieAt(n)
+		if err := w.m.purgeRound(bg).err; err == nil {
+			if n < 4 {
+				t.Fatalf("%d groups freed everything, want 4 and more", n-1)
+			}
+			return
+		} else if !errors.Is(err, errCrash) {
+			t.Fatal(err)
+		}
+		w.crash()
+		// Others take the pages that were freed.
+		tx = w.begin()
+		for i := range 200 {
+			w.put(tx, fmt.Sprint("key", i%20), strings.Repeat("n", 900))
+		}
+		w.must(w.m.purgeRound(bg).err)
+		w.must(tx.Rollback(bg))
+		w.clean()
+	}
+}

@@ -46,9 +46,10 @@
 // # Undo directory, page 2 of the undo space
 //
 //	24 idHigh u64, no id from here on was given out · 32 slots u32 · 36 nextSpace u32
-//	64 + 16*i slot i: 0 head page u32 · 4 head offset u16 · 6 zero u16 · 8 tail page u32 · 12 zero u32
+//	64 + 16*i slot i: 0 head page u32 · 4 head offset u16 · 6 zero u16 · 8 tail page u32 · 12 first page u32, 0 = the head page
 //
 // A slot is a run of undo pages used by one write transaction at a time. The head moves in memory with every purged
-// transaction, but in the directory only when pages are freed: purging some again after a crash does no harm (rule 10). The
-// prev link of the head page means nothing.
+// transaction, but in the directory only when pages are freed: purging some again after a crash does no harm (rule 10). It
+// moves there before the first page is freed: a transaction behind it never has records in pages that are gone. The pages
+// from the first up to the head are purged and still to be freed. The prev link of the first page means nothing.
 package txn

@@ -28,8 +28,7 @@ func ParseCell(cell []byte) (Cell, bool) {
 
 // UndoLog is where one undo log begins and ends.
 type UndoLog struct {
-	Head, Tail uint32 // pages
-	HeadOffset int    // of the oldest record that may still be needed
+	First, Tail uint32 // pages
 }
 
 // ParseUndoDirectory reads the undo directory: no id from ids on was given out, no space from nextSpace on.
@@ -39,7 +38,7 @@ func ParseUndoDirectory(p *page.Page) (ids uint64, nextSpace uint32, logs []Undo
 		return 0, 0, nil, err
 	}
 	for _, s := range d.slots {
-		logs = append(logs, UndoLog{s.headPage, s.tail, s.headOff})
+		logs = append(logs, UndoLog{s.first, s.tail})
 	}
 	next := uint32(p[dirNextSpace]) | uint32(p[dirNextSpace+1])<<8 | uint32(p[dirNextSpace+2])<<16 | uint32(p[dirNextSpace+3])<<24
 	return d.ids, next, logs, nil

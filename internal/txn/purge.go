@@ -2,6 +2,7 @@ package txn
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -289,14 +290,14 @@ func (m *Manager) purgeEntry(ctx context.Context, e *txEnd, r *record) error {
 	return nil
 }
 
-// freeUndo moves the head in the directory up to the head page and frees the pages before it, some in each group.
+// freeUndo moves the head in the directory and frees the pages before it, some in each group.
 func (m *Manager) freeUndo(ctx context.Context, s *slot) error {
-	for s.dirPage != s.headPage {
+	for s.first != s.headPage {
 		g, err := m.begin(ctx)
 		if err != nil {
 			return err
 		}
-		next, err := m.freeUndoPages(g, s)
+		first, err := m.freeUndoPages(g, s)
 		if err != nil {
 			g.Abort()
 			return err
@@ -305,16 +306,16 @@ func (m *Manager) freeUndo(ctx context.Context, s *slot) error {
 			m.dead.Store(true)
 			return err
 		}
-		s.dirPage = next
+		s.first = first
 	}
 	return nil
 }
 
-func (m *Manager) freeUndoPages(g *pool.Group, s *slot) (next uint32, err error) {
-	next = s.dirPage
+func (m *Manager) freeUndoPages(g *pool.Group, s *slot) (first uint32, err error) {
+	first = s.first
 	var free []*pool.Held
-	for next != s.headPage && len(free) < piecesPerGroup {
-		h, err := g.Fetch(undoID(next), pool.Exclusive)
+	for first != s.headPage && len(free) < piecesPerGroup {
+		h, err := g.Fetch(undoID(first), pool.Exclusive)
 		if err != nil {
 			return 0, err
 		}
@@ -323,7 +324,7 @@ func (m *Manager) freeUndoPages(g *pool.Group, s *slot) (next uint32, err error)
 			return 0, &page.CorruptError{Page: h.ID, What: fmt.Sprintf("it is a %v page of slot %d before page %d, want slot %d", h.Page.Kind(), head.Slot, head.Next, s.no)}
 		}
 		free = append(free, h)
-		next = head.Next
+		first = head.Next
 	}
 	dir, err := g.Fetch(undoDir, pool.Exclusive)
 	if err != nil {
@@ -332,13 +333,12 @@ func (m *Manager) freeUndoPages(g *pool.Group, s *slot) (next uint32, err error)
 	if err := m.freePages(g, m.undo, free); err != nil {
 		return 0, err
 	}
-	off := page.HeaderSize
-	if next == s.headPage {
-		off = s.headOff
-	}
-	b := []byte{byte(next), byte(next >> 8), byte(next >> 16), byte(next >> 24), byte(off), byte(off >> 8)}
+	// The head is where it will be when the last page is freed: what was purged is not purged again without its pages.
+	b := binary.LittleEndian.AppendUint32(nil, s.headPage)
+	b = binary.LittleEndian.AppendUint16(b, uint16(s.headOff))
 	g.Edit(dir, page.AppendWrite(g.Scratch(), slotAt(s.no), b))
-	return next, nil
+	g.Edit(dir, page.AppendWrite(g.Scratch(), slotAt(s.no)+slotFirst, binary.LittleEndian.AppendUint32(nil, first)))
+	return first, nil
 }
 
 // WaitIdle waits until all losers are rolled back and everything that has ended is purged. Snapshots and writers that stay

@@ -20,6 +20,7 @@ const (
 	dirFirst     = page.HeaderSize
 	slotBytes    = 16
 	slotTail     = 8
+	slotFirst    = 12
 )
 
 var undoDir = page.MakeID(UndoSpace, space.FirstOwned)
@@ -32,7 +33,7 @@ type slot struct {
 	// The rest belongs to purge.
 	headPage uint32 // everything before is purged
 	headOff  int
-	dirPage  uint32 // the head page in the directory
+	first    uint32 // page; from here up to the head page they are to be freed
 	found    bool   // end holds the first transaction behind the head
 	end      txEnd
 	seekPage uint32 // where the search for its end record goes on
@@ -70,11 +71,14 @@ func parseDir(p *page.Page) (d dirContent, err error) {
 	for i := range n {
 		b := p[slotAt(i):]
 		s := &slot{no: i, headPage: binary.LittleEndian.Uint32(b), headOff: int(binary.LittleEndian.Uint16(b[4:])),
-			tail: binary.LittleEndian.Uint32(b[slotTail:])}
+			tail: binary.LittleEndian.Uint32(b[slotTail:]), first: binary.LittleEndian.Uint32(b[slotFirst:])}
 		if s.headPage == 0 || s.tail == 0 || s.headOff < page.HeaderSize || s.headOff > page.Size {
 			return bad("slot %d begins at page %d offset %d and ends in page %d", i, s.headPage, s.headOff, s.tail)
 		}
-		s.dirPage, s.seekPage, s.seekOff = s.headPage, s.headPage, s.headOff
+		if s.first == 0 {
+			s.first = s.headPage
+		}
+		s.seekPage, s.seekOff = s.headPage, s.headOff
 		d.slots = append(d.slots, s)
 	}
 	return d, nil
@@ -143,7 +147,7 @@ func (m *Manager) makeSlot(ctx context.Context) (*slot, error) {
 	binary.LittleEndian.PutUint32(b[slotTail:], first)
 	g.Edit(dir, page.AppendWrite(g.Scratch(), slotAt(no), b[:]))
 	g.Edit(dir, page.AppendWrite(g.Scratch(), dirSlots, binary.LittleEndian.AppendUint32(nil, no+1)))
-	s := &slot{no: no, tail: first, headPage: first, headOff: page.HeaderSize, dirPage: first, seekPage: first, seekOff: page.HeaderSize}
+	s := &slot{no: no, tail: first, headPage: first, headOff: page.HeaderSize, first: first, seekPage: first, seekOff: page.HeaderSize}
 	m.slots.mu.Lock() // under the directory's latch, so that all stays in order
 	m.slots.all = append(m.slots.all, s)
 	m.slots.mu.Unlock()
