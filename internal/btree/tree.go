@@ -150,7 +150,7 @@ func (t *Tree) Get(ctx context.Context, key, dst []byte) ([]byte, bool, error) {
 		if err != nil {
 			return dst, false, err
 		}
-		i, found, ok := k.Page.Find(key)
+		i, found, ok := k.Page.FindWithin(key)
 		out := dst
 		if found && ok {
 			var v []byte

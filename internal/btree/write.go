@@ -25,7 +25,7 @@ func (t *Tree) Seek(ctx context.Context, g *pool.Group, key []byte, room int) (P
 		panic(fmt.Sprintf("BUG: a key of %d and a value of %d bytes, want at most %d and %d together", len(key), room, MaxKey, MaxCell))
 	}
 	for {
-		id, err := t.leafFor(ctx, key)
+		k, id, err := t.leafFor(ctx, key)
 		if err != nil {
 			return Pos{}, err
 		}
@@ -33,11 +33,11 @@ func (t *Tree) Seek(ctx context.Context, g *pool.Group, key []byte, room int) (P
 		if err != nil {
 			return Pos{}, err
 		}
-		if h.Page.Kind() != page.KindLeaf || !holds(h.Page, key) {
+		if !g.Same(h, k) && (h.Page.Kind() != page.KindLeaf || !holds(h.Page, key)) {
 			g.Release(h) // the tree changed its shape between the look and the latch
 			continue
 		}
-		i, found, ok := h.Page.Find(key)
+		i, found, ok := h.Page.FindWithin(key)
 		if !ok {
 			g.Release(h)
 			return Pos{}, &page.CorruptError{Page: id, What: "an entry points outside the page"}
@@ -62,15 +62,15 @@ func fits(p *page.Page, i int, found bool, key []byte, room int) bool {
 	return p.Room() >= need
 }
 
-// leafFor finds the leaf for a key without a latch: where it was a moment ago.
-func (t *Tree) leafFor(ctx context.Context, key []byte) (page.ID, error) {
+// leafFor finds the leaf for a key without a latch: where it was a moment ago. The Peek has ended.
+func (t *Tree) leafFor(ctx context.Context, key []byte) (pool.Peek, page.ID, error) {
 	for {
 		k, id, err := t.descend(ctx, key, toKey, nil)
 		if err != nil {
-			return 0, err
+			return k, 0, err
 		}
 		if k.End() {
-			return id, nil
+			return k, id, nil
 		}
 	}
 }

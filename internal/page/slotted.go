@@ -15,13 +15,15 @@ import (
 //	32  low      u16  offset of the low fence, 0 = minus infinity;  34 its length u16
 //	36  high     u16  offset of the high fence, 0 = plus infinity;  38 its length u16
 //	40  last     u16  slot of the last insert;  42 run u16 inserts in a row just behind the last
+//	44  hints    5*u32  heads of the slots at 1/6, 2/6, ... 5/6 of a page with hintsFrom slots or more
 //	64  slots, 8 bytes each: head u32 (first 4 bytes of the key behind the prefix, as a
 //	    big-endian number, zeroes when shorter), cell u16, key length behind the prefix u16
 //
 //	a cell: value length u16, key behind the prefix, value
 //
 // Keys k of the page: low <= k < high, ascending by slot. The heads let a search touch the
-// slot array only until two heads are equal (Lomet, "The evolution of effective B-tree").
+// slot array only until two heads are equal (Lomet, "The evolution of effective B-tree"); the hints, in the cache line of
+// the header, narrow the search to a sixth of the slots before the first of those is touched (LeanStore).
 const (
 	offSlots   = 24
 	offHeap    = 26
@@ -31,6 +33,9 @@ const (
 	offHigh    = 36
 	offLast    = 40
 	offRun     = 42
+	offHints   = 44
+	hints      = 5
+	hintsFrom  = 4 * (hints + 1)
 
 	slotSize = 8
 	// maxSlots keeps every slot inside the page, whatever the header says.
@@ -141,7 +146,6 @@ func headOf(suffix []byte) uint32 {
 // Find is the first slot whose key is >= key, and whether it is equal.
 // ok is false when the bytes make no sense (rule 3).
 func (p *Page) Find(key []byte) (slot int, exact, ok bool) {
-	n := p.Slots()
 	if pl := p.u16(offPrefix); pl > 0 {
 		off := p.u16(offLow)
 		if off+pl > Size {
@@ -152,12 +156,34 @@ func (p *Page) Find(key []byte) (slot int, exact, ok bool) {
 			if bytes.Compare(key, prefix) < 0 {
 				return 0, false, true
 			}
-			return n, false, true
+			return p.Slots(), false, true
 		}
-		key = key[pl:]
 	}
+	return p.FindWithin(key)
+}
+
+// FindWithin is Find for a key that lies between the fences, so that its prefix is the page's and need not be looked at:
+// it lies in a part of the page that a search does not touch otherwise.
+func (p *Page) FindWithin(key []byte) (slot int, exact, ok bool) {
+	pl, n := p.u16(offPrefix), p.Slots()
+	if len(key) < pl {
+		return 0, false, false
+	}
+	key = key[pl:]
 	head := headOf(key)
 	lo, hi := 0, n
+	if n >= hintsFrom {
+		d := n / (hints + 1)
+		for j := range hints {
+			h := p.u32(offHints + 4*j)
+			if h < head {
+				lo = (j+1)*d + 1
+			} else if h > head {
+				hi = (j + 1) * d
+				break
+			}
+		}
+	}
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
 		h := p.u32(HeaderSize + slotSize*mid)
@@ -185,9 +211,21 @@ func (p *Page) Find(key []byte) (slot int, exact, ok bool) {
 	return lo, false, true
 }
 
-// FindChild is the slot of the child that holds key: the last whose key is <= key.
+// setHints follows a change of the slots.
+func (p *Page) setHints() {
+	n := p.Slots()
+	if n < hintsFrom {
+		return
+	}
+	d := n / (hints + 1)
+	for j := range hints {
+		p.put32(offHints+4*j, p.u32(HeaderSize+slotSize*(j+1)*d))
+	}
+}
+
+// FindChild is the slot of the child that holds key, which lies between the fences: the last whose key is <= key.
 func (p *Page) FindChild(key []byte) (slot int, ok bool) {
-	i, exact, ok := p.Find(key)
+	i, exact, ok := p.FindWithin(key)
 	if !exact {
 		i--
 	}
@@ -278,6 +316,7 @@ func (p *Page) insert(i int, suffix, value []byte) error {
 		p.put16(offRun, 0)
 	}
 	p.put16(offLast, i)
+	p.setHints()
 	return nil
 }
 
@@ -329,6 +368,7 @@ func (p *Page) replace(i int, value []byte) error {
 			return fmt.Errorf("the page counts %d dead bytes and has fewer", p.u16(offGarbage))
 		}
 		p.putCell(i, key, value)
+		p.setHints() // the slot had no key while they were made
 		return nil
 	}
 	p.put16(offGarbage, p.u16(offGarbage)+dead)
@@ -347,6 +387,7 @@ func (p *Page) remove(i int) error {
 	copy(p[at:], p[at+slotSize:HeaderSize+slotSize*n])
 	p.put16(offSlots, n-1)
 	p.put16(offRun, 0)
+	p.setHints()
 	return nil
 }
 
@@ -387,6 +428,7 @@ func (p *Page) rebuild(q *Page, n int, low []byte, hasLow bool, high []byte, has
 	}
 	q.put16(offLast, min(last, n))
 	q.put16(offRun, run)
+	q.setHints()
 	copy(p[offOwn:], q[offOwn:])
 	return nil
 }
@@ -443,6 +485,13 @@ func (p *Page) checkSlotted() string {
 	}
 	if total != Size-heap {
 		return fmt.Sprintf("the heap has %d bytes, its parts add up to %d", Size-heap, total)
+	}
+	if n >= hintsFrom {
+		for j := range hints {
+			if got, want := p.u32(offHints+4*j), p.u32(HeaderSize+slotSize*(j+1)*(n/(hints+1))); got != want {
+				return fmt.Sprintf("hint %d is %08x, the slots give %08x", j, got, want)
+			}
+		}
 	}
 	if n > 0 {
 		first, _ := p.Suffix(0)

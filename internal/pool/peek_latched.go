@@ -45,3 +45,7 @@ func (k Peek) End() bool {
 	k.fr.unpin()
 	return true
 }
+
+// Same says whether a page that the group holds is known not to have changed since a Peek of it. The latched variant
+// does not know.
+func (g *Group) Same(*Held, Peek) bool { return false }

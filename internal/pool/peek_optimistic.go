@@ -38,3 +38,10 @@ func (p *Pool) Peek(id page.ID) (Peek, bool) {
 
 // End says whether everything read since Peek is what the page held at one moment. Once for each Peek.
 func (k Peek) End() bool { return k.d.Version.Load() == k.v }
+
+// Same says whether a page that the group holds has not changed since a Peek of it: what was seen then, its place in a
+// tree included, is still so.
+func (g *Group) Same(h *Held, k Peek) bool {
+	d := g.p.desc(h.frame)
+	return k.d == d && d.Version.Load() == k.v
+}

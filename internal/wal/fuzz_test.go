@@ -78,8 +78,8 @@ func FuzzIndex(f *testing.F) {
 	for i := range 30 {
 		n.add(y.startOf(2)+page.LSN(i*160), bodyFor(i, 100))
 	}
-	n.txs[7] = TxState{7, 3, true}
-	n.txs[9] = TxState{9, 4, false}
+	n.addTx(TxState{7, 3, true})
+	n.addTx(TxState{9, 4, false})
 	n.end = y.startOf(3) + 80
 	f.Add(n.index().encode(testUUID)[indexHeaderSize:], uint32(7), uint32(30), uint32(2))
 	f.Fuzz(func(t *testing.T, payload []byte, pages, lsns, txs uint32) {
