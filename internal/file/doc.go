@@ -11,4 +11,8 @@
 //  5. ReadAt at the end of the file follows io.ReaderAt: fewer bytes come with io.EOF.
 //  6. Every error names the file and what was done to it, and still answers to errors.Is(err, fs.ErrNotExist), ENOSPC and so on.
 //  7. Calls on one File may run at the same time. A Close waits for those that run; later ones get fs.ErrClosed.
+//  8. When the process has died, nothing of what it had begun changes a file or memory that others have mapped.
+//
+// Reads of files opened Direct go through io_uring where the kernel lets us (see ring), else through pread. HEARTH_IO_URING=off
+// in the environment keeps io_uring from being used.
 package file

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +21,11 @@ type osFile struct {
 	conn   syscall.RawConn
 	direct bool
 	unit   int
+
+	ring    *ring        // reads of a file opened Direct go through it; nil where there is none
+	fd      int          // for the ring, while reading is held
+	reading sync.RWMutex // shared by reads through the ring; exclusive to close
+	closed  bool         // guarded by reading
 }
 
 func newOSFile(f *os.File, direct bool) (*osFile, error) {
@@ -35,9 +41,35 @@ func newOSFile(f *os.File, direct bool) (*osFile, error) {
 		}
 	}
 	if of.direct {
-		of.unit = of.atomicUnit()
+		of.unit, of.ring = of.atomicUnit(), theRing()
+		err = of.do("open", func(fd int) error { of.fd = fd; return nil })
 	}
-	return of, nil
+	return of, err
+}
+
+// ReadAt reads through the ring what it takes. What the ring does not bring, for whatever reason, pread brings or says why not.
+func (f *osFile) ReadAt(p []byte, off int64) (int, error) {
+	n := 0
+	if f.ring != nil && len(p) > 0 && len(p) <= ringBuffer && off >= 0 && Aligned(p) {
+		f.reading.RLock()
+		if !f.closed {
+			n = f.ring.read(f.fd, p, off)
+		}
+		f.reading.RUnlock()
+	}
+	if n == len(p) && n > 0 {
+		return n, nil
+	}
+	m, err := f.File.ReadAt(p[n:], off+int64(n))
+	return n + m, err
+}
+
+// Close waits for the reads that have the descriptor in the ring; the rest os.File does.
+func (f *osFile) Close() error {
+	f.reading.Lock()
+	f.closed = true
+	f.reading.Unlock()
+	return f.File.Close()
 }
 
 // tryDirect turns O_DIRECT on after the open. Asking open itself for it is wrong together with O_CREAT|O_EXCL: a file
