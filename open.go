@@ -369,15 +369,17 @@ func (s *start) ready(began time.Time) {
 
 // afterStart finishes, behind the first answer, what the start left.
 func (db *DB) afterStart(plan *recovery.Plan) error {
-	err := db.removeOrphans(db.ctx)
-	close(db.ddlOpen) // also on an error: what is not removed now is at the next start
-	if err != nil {
-		return err
+	// Both at once: removing orphans may wait for losers, their rollback for room in the log, and that for the redo.
+	orphans := make(chan error, 1)
+	go func() {
+		defer close(db.ddlOpen) // also on an error: what is not removed now is at the next start
+		orphans <- db.removeOrphans(db.ctx)
+	}()
+	err := recovery.RedoRest(db.ctx, db.pool, db.source, plan)
+	if err == nil {
+		err = db.checkpointer.Release()
 	}
-	if err := recovery.RedoRest(db.ctx, db.pool, db.source, plan); err != nil {
-		return err
-	}
-	return db.checkpointer.Release()
+	return errors.Join(err, <-orphans)
 }
 
 // formatSystem makes the first pages of the undo space and the catalog if they are not there yet: this is the first

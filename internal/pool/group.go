@@ -43,16 +43,20 @@ type Group struct {
 	held    [MaxGroupPages]Held
 	n       int
 	edits   int
+	err     error // there is no room in the log
 	body    []byte
 	scratch []byte
 }
 
 var groups = sync.Pool{New: func() any { return new(Group) }}
 
-// Begin starts a group that may change pages. It waits while the log has no room for more changes.
+// Begin starts a group that may change pages. It waits while the log has no room for more changes; if that fails, so does
+// the group's first Fetch or Fresh.
 func (p *Pool) Begin(ctx context.Context) *Group {
-	p.gate.wait(ctx)
-	return p.BeginRead(ctx)
+	err := p.roomInLog(ctx)
+	g := p.BeginRead(ctx)
+	g.err = err
+	return g
 }
 
 // BeginRead starts a group that only reads.
@@ -95,6 +99,9 @@ func (g *Group) Fetch(id page.ID, mode Mode) (*Held, error) {
 		}
 		return h, nil
 	}
+	if g.err != nil {
+		return nil, g.err
+	}
 	for {
 		f, err := g.p.pin(g.ctx, id, ClassMiss)
 		if err != nil {
@@ -136,6 +143,9 @@ func (p *Pool) unlatch(f uint32, mode Mode) {
 func (g *Group) Fresh(id page.ID) (*Held, error) {
 	if g.find(id) != nil {
 		panic(fmt.Sprintf("BUG: page %v is fresh and held already", id))
+	}
+	if g.err != nil {
+		return nil, g.err
 	}
 	for {
 		if _, ok := g.p.table.find(g.p, id); ok {
@@ -254,7 +264,7 @@ func (g *Group) end() {
 		}
 		g.p.unlatch(h.frame, h.mode)
 	}
-	g.n, g.edits, g.body, g.p, g.ctx = 0, 0, g.body[:0], nil, nil
+	g.n, g.edits, g.body, g.p, g.ctx, g.err = 0, 0, g.body[:0], nil, nil, nil
 	if cap(g.body) > maxKeptBody {
 		g.body = nil
 	}

@@ -142,7 +142,7 @@ func (p *Pool) adopt() error {
 func (p *Pool) Close() {
 	p.closed.Store(true)
 	p.stop()
-	p.gate.open()
+	p.SetLogLimit(NoLogLimit)
 	p.repl.wakeAll()
 	p.wg.Wait()
 	for range readAheadDepth { // wait for read-ahead under way

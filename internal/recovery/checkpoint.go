@@ -17,7 +17,7 @@ const (
 	// checkpointEvery is the rhythm of write-back by age, and of looking whether the checkpoint can move.
 	checkpointEvery = 50 * time.Millisecond
 	// beginShare of the log size, in percent, is the age at which a changed page is written back; the pace rises from
-	// there so that stopShare is reached only by writers faster than the disk, who then wait.
+	// there, from goShare on without rest, so that stopShare is reached only by writers faster than the disk, who then wait.
 	beginShare, stopShare, goShare = 60, 90, 80
 	// moveShare: the control file is written when the checkpoint moves by so many percent of the log size, or after
 	// moveAfter.
@@ -54,6 +54,7 @@ func NewCheckpointer(fsys file.FS, dir string, control Control, p *pool.Pool, l 
 		control: control, moved: time.Now(), stop: cancel, finished: make(chan struct{}),
 	}
 	c.hold.Store(hold)
+	c.limitLog()
 	go c.run(ctx)
 	return c
 }
@@ -125,22 +126,24 @@ func (c *Checkpointer) round(ctx context.Context) error {
 	if err := c.move(false); err != nil {
 		return err
 	}
-	age = page.LSN(c.Age())
-	if age > c.logSize*stopShare/100 && !c.hold.Load() {
-		c.pool.HoldChanges(true)
-		for age > c.logSize*goShare/100 && ctx.Err() == nil {
-			tail = c.log.Tail()
-			if _, err := c.pool.FlushBefore(ctx, tail-c.logSize*beginShare/100, flushMost); err != nil {
-				return err
-			}
-			if err := c.move(true); err != nil {
-				return err
-			}
-			age = page.LSN(c.Age())
+	for page.LSN(c.Age()) > c.logSize*goShare/100 && !c.hold.Load() && ctx.Err() == nil {
+		n, err := c.pool.FlushBefore(ctx, c.log.Tail()-c.logSize*beginShare/100, flushMost)
+		if err != nil {
+			return err
+		}
+		if err := c.move(true); err != nil {
+			return err
+		}
+		if n == 0 { // what holds the checkpoint back is being changed or on its way
+			return nil
 		}
 	}
-	c.pool.HoldChanges(false)
 	return nil
+}
+
+// limitLog tells the pool how far the log may grow. Under mu, or before anybody else has c.
+func (c *Checkpointer) limitLog() {
+	c.pool.SetLogLimit(c.control.Checkpoint + c.logSize*stopShare/100)
 }
 
 // move writes the control file if the checkpoint can go on by enough, or at all with force.
@@ -162,6 +165,7 @@ func (c *Checkpointer) move(force bool) error {
 		return err
 	}
 	c.control, c.moved = next, time.Now()
+	c.limitLog()
 	c.log.SetKeep(at)
 	return nil
 }
@@ -182,7 +186,7 @@ func (c *Checkpointer) Now(ctx context.Context) error {
 func (c *Checkpointer) Close(flushed bool) error {
 	c.stop()
 	<-c.finished
-	c.pool.HoldChanges(false)
+	c.pool.SetLogLimit(pool.NoLogLimit)
 	if !flushed {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"github.com/hearthdb/hearth/internal/page"
@@ -39,6 +40,9 @@ type Input struct {
 // Analyze finds out what is true: where the log ends, and what each surviving frame is worth.
 func Analyze(in Input) (*Plan, error) {
 	p := &Plan{Checkpoint: in.Control.Checkpoint, End: in.End, log: in.Log, Redo: map[page.ID]struct{}{}}
+	if err := segmentsWhole(in.Log, p.Checkpoint); err != nil {
+		return nil, err
+	}
 	if p.End == 0 {
 		end, err := logEnd(in.Log, p.Checkpoint)
 		if err != nil {
@@ -93,6 +97,23 @@ func (p *Plan) redoUnkept(r *region.Region) error {
 // NeedsRedo says whether something will be left to redo on touch when the plan is carried out with that many frames.
 func (p *Plan) NeedsRedo(frames int) bool {
 	return p.FramesKept && (len(p.Redo) > 0 || frames < len(p.frames))
+}
+
+// segmentsWhole says whether a segment is missing where the log must be: a gap would be taken for its end.
+func segmentsWhole(cfg wal.ReaderConfig, checkpoint page.LSN) error {
+	have, err := wal.Segments(cfg)
+	if err != nil || len(have) == 0 {
+		return err
+	}
+	slices.Sort(have)
+	last := have[len(have)-1]
+	for n := cfg.SegmentOf(checkpoint); n < last; n++ {
+		if _, ok := slices.BinarySearch(have, n); !ok {
+			return fmt.Errorf("log segment %d in %s is missing, though redo begins in segment %d and segment %d is there: restore it, or the whole directory from a backup",
+				n, cfg.Dir, cfg.SegmentOf(checkpoint), last)
+		}
+	}
+	return nil
 }
 
 // logEnd reads the log from the checkpoint to the end of its valid prefix.
