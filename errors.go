@@ -2,7 +2,9 @@ package hearth
 
 import (
 	"errors"
+	"fmt"
 
+	"github.com/hearthdb/hearth/internal/datafile"
 	"github.com/hearthdb/hearth/internal/page"
 	"github.com/hearthdb/hearth/internal/pool"
 	"github.com/hearthdb/hearth/internal/recovery"
@@ -39,6 +41,9 @@ type CorruptError = page.CorruptError
 func mapError(err error) error {
 	if errors.Is(err, pool.ErrClosed) {
 		return ErrClosed
+	}
+	if errors.As(err, new(datafile.ErrNoSpace)) {
+		return fmt.Errorf("%w: it was dropped, or its file is missing: %w", ErrTreeNotFound, err)
 	}
 	return err
 }
