@@ -172,6 +172,9 @@ var errChange = errors.New("the client changed its mind")
 
 // transaction does the client's next one, until it is acknowledged or fails other than by a deadlock.
 func (c *client) transaction(ctx context.Context, db *DB) error {
+	if c.begun != c.acked {
+		return fmt.Errorf("client %d: nobody knows what became of commit %d", c.id, c.begun)
+	}
 	for {
 		tx, err := db.Begin(ctx, TxOptions{})
 		if err != nil {
