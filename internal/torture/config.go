@@ -22,7 +22,7 @@ type Config struct {
 	Durability hearth.Durability
 	Seed       uint64
 	Corrupt    bool          // damage or replace the region between some lives
-	CheckEvery int           // lives from one check to the next
+	CheckEvery int           // one of so many lives is checked, if it gets so far
 	LoadTime   time.Duration // the longest load before a kill
 	Canary     Canary
 
@@ -48,7 +48,7 @@ const (
 	DefaultRows       = 20_000
 	DefaultWriters    = 8
 	DefaultLargeValue = 2 << 20
-	DefaultCheckEvery = 5
+	DefaultCheckEvery = 2 // a check also waits until losers are rolled back, which is not to be in every life
 	DefaultLoadTime   = 500 * time.Millisecond
 
 	accounts  = 100

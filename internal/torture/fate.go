@@ -113,7 +113,7 @@ func (f *fates) order(life int) order {
 		Durability: cfg.Durability, Seed: cfg.Seed, Life: life, Writers: cfg.Writers,
 		Keys: uint32(cfg.keys()), LargeKeys: largeKeys, LargeValue: uint32(cfg.LargeValue),
 		Phase: phases[life/livesPerPhase%len(phases)], Accounts: accounts,
-		Check: life%cfg.CheckEvery == cfg.CheckEvery-1, Ending: endKilled,
+		Check: f.rnd.IntN(cfg.CheckEvery) == 0, Ending: endKilled,
 	}
 	if f.chance(20) {
 		o.Ring *= 4
@@ -126,27 +126,30 @@ func (f *fates) order(life int) order {
 
 // next draws the life with that number.
 func (f *fates) next(life int) fate {
+	pool := f.pool
 	x := fate{order: f.order(life), moment: momentLoad, at: f.rnd.Float64()}
-	switch p := f.rnd.IntN(100); {
-	case life == 0: // has nothing to find
-	case p < 20 && f.unfinished < unfinishedInARow:
-		x.moment = momentStart
-	case p < 28:
-		x.moment = momentTell
-	case p < 32:
-		x.order.Ending = endClosed
-	case p < 34:
-		x.order.Ending = endFlushed
-	case p < 37:
-		x.order.Ending, x.moment = endClosed, momentClose
-	case p < 40:
-		x.order.Ending, x.moment = endFlushed, momentClose
-	}
-	if x.order.Check && x.moment != momentClose {
-		x.moment = momentLoad
-	}
 	x.meddle = f.meddling()
 	x.order.MemoryOff = x.meddle == meddleOff
+	starts := 20
+	if x.meddle != meddleNone || x.order.Pool < pool { // a start with much to do is worth a second death
+		starts = 50
+	}
+	switch p := f.rnd.IntN(100); {
+	case life == 0: // has nothing to find
+	case p < starts && f.unfinished < unfinishedInARow:
+		x.moment = momentStart
+		if f.chance(50) {
+			x.moment = momentTell
+		}
+	case p < starts+4:
+		x.order.Ending = endClosed
+	case p < starts+6:
+		x.order.Ending = endFlushed
+	case p < starts+9:
+		x.order.Ending, x.moment = endClosed, momentClose
+	case p < starts+12:
+		x.order.Ending, x.moment = endFlushed, momentClose
+	}
 	return x
 }
 

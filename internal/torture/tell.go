@@ -49,7 +49,11 @@ func (c *life) tellTree(t *hearth.Tree, g *gathered) error {
 	}
 	var b, before []byte
 	for ok := first(); ok; ok = next() {
-		r := readRow(t.Name(), cur.Key(), cur.Value())
+		value := cur.Value()
+		if err := cur.Err(); err != nil { // a large value is read only now
+			return err
+		}
+		r := readRow(t.Name(), cur.Key(), value)
 		if before != nil && bytes.Compare(before, r.key) != order {
 			r.bad = "out of order after " + showKey(before)
 		}
