@@ -44,22 +44,21 @@ func rowKey(key []byte, i uint64) []byte {
 	return key
 }
 
-func BenchmarkPointRead(b *testing.B) {
-	db := timingDB(b, DurabilityCommit)
+// inParallel runs do with a random row's key, in a transaction of its own each time.
+func inParallel(b *testing.B, db *DB, opts TxOptions, do func(t *Tree, key, buf []byte) error) {
 	ctx := context.Background()
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		rng := rand.New(rand.NewPCG(rand.Uint64(), 0))
-		key, dst := make([]byte, 16), make([]byte, 0, 256)
+		key, buf := make([]byte, 16), make([]byte, 120)
 		for pb.Next() {
 			k := rowKey(key, rng.Uint64N(timingRows))
-			err := db.View(ctx, func(tx *Tx) error {
+			err := db.run(ctx, opts, func(tx *Tx) error {
 				t, err := tx.Tree("t")
 				if err != nil {
 					return err
 				}
-				_, err = t.GetTo(dst[:0], k)
-				return err
+				return do(t, k, buf)
 			})
 			if err != nil {
 				b.Error(err)
@@ -69,13 +68,21 @@ func BenchmarkPointRead(b *testing.B) {
 	})
 }
 
+func BenchmarkPointRead(b *testing.B) {
+	db := timingDB(b, DurabilityCommit)
+	inParallel(b, db, TxOptions{ReadOnly: true}, func(t *Tree, key, buf []byte) error {
+		_, err := t.GetTo(buf[:0], key)
+		return err
+	})
+}
+
 func BenchmarkScanRows(b *testing.B) {
 	db := timingDB(b, DurabilityCommit)
 	ctx := context.Background()
 	b.ResetTimer()
 	n := 0
 	for n < b.N {
-		db.View(ctx, func(tx *Tx) error {
+		err := db.View(ctx, func(tx *Tx) error {
 			t, err := tx.Tree("t")
 			if err != nil {
 				return err
@@ -89,54 +96,18 @@ func BenchmarkScanRows(b *testing.B) {
 			}
 			return c.Err()
 		})
+		if err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
 func BenchmarkCommitProcess(b *testing.B) {
-	db := timingDB(b, DurabilityProcess)
-	ctx := context.Background()
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		rng := rand.New(rand.NewPCG(rand.Uint64(), 0))
-		key, value := make([]byte, 16), make([]byte, 120)
-		for pb.Next() {
-			k := rowKey(key, rng.Uint64N(timingRows))
-			err := db.Update(ctx, func(tx *Tx) error {
-				t, err := tx.Tree("t")
-				if err != nil {
-					return err
-				}
-				return t.Put(k, value)
-			})
-			if err != nil {
-				b.Error(err)
-				return
-			}
-		}
-	})
+	inParallel(b, timingDB(b, DurabilityProcess), TxOptions{}, (*Tree).Put)
 }
 
 func BenchmarkCommitDurable(b *testing.B) {
 	db := timingDB(b, DurabilityCommit)
-	ctx := context.Background()
-	b.ResetTimer()
 	b.SetParallelism(8)
-	b.RunParallel(func(pb *testing.PB) {
-		rng := rand.New(rand.NewPCG(rand.Uint64(), 0))
-		key, value := make([]byte, 16), make([]byte, 120)
-		for pb.Next() {
-			k := rowKey(key, rng.Uint64N(timingRows))
-			err := db.Update(ctx, func(tx *Tx) error {
-				t, err := tx.Tree("t")
-				if err != nil {
-					return err
-				}
-				return t.Put(k, value)
-			})
-			if err != nil {
-				b.Error(err)
-				return
-			}
-		}
-	})
+	inParallel(b, db, TxOptions{}, (*Tree).Put)
 }

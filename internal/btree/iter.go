@@ -27,6 +27,9 @@ type Iter struct {
 	plen int // the leading bytes of key that hold the leaf's prefix
 	err  error
 
+	suffix  []byte // of the entry, behind the prefix, if the last move was a Step
+	stepped bool
+
 	run   int // leaves passed in a row in one direction, negative when backwards
 	ahead []page.ID
 	note  func(p *page.Page, slot int)
@@ -87,7 +90,7 @@ func (it *Iter) loadLeaf(ctx context.Context, key []byte, a aim) bool {
 		it.t.pool.Prefetch(it.ahead)
 		it.ahead = it.ahead[:0]
 	}
-	it.have = true
+	it.have, it.stepped = true, false
 	it.n = it.leaf.Slots()
 	prefix := it.leaf.Prefix()
 	it.key = append(it.key[:0], prefix...)
@@ -198,6 +201,7 @@ func (it *Iter) Next(ctx context.Context) bool {
 	if !it.have {
 		return false
 	}
+	it.stepped = false
 	it.slot++
 	if it.slot < it.n {
 		return true
@@ -210,6 +214,7 @@ func (it *Iter) Prev(ctx context.Context) bool {
 	if !it.have {
 		return false
 	}
+	it.stepped = false
 	it.slot--
 	if it.slot >= 0 {
 		return true
@@ -230,7 +235,8 @@ func (it *Iter) Step() (value []byte, ok bool) {
 		return nil, false
 	}
 	it.slot++
-	_, value, ok = it.leaf.Cell(it.slot)
+	it.suffix, value, ok = it.leaf.Cell(it.slot)
+	it.stepped = ok
 	return value, ok
 }
 
@@ -239,7 +245,10 @@ func (it *Iter) Valid() bool { return it.have && it.slot >= 0 && it.slot < it.n 
 
 // Key of the entry, valid until the next move.
 func (it *Iter) Key() []byte {
-	suffix, _ := it.leaf.Suffix(it.slot)
+	suffix := it.suffix
+	if !it.stepped {
+		suffix, _ = it.leaf.Suffix(it.slot)
+	}
 	if it.plen == 0 {
 		return suffix
 	}
