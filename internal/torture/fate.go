@@ -115,7 +115,7 @@ func (f *fates) order(life int) order {
 		Phase: phases[life/livesPerPhase%len(phases)], Accounts: accounts,
 		Check: f.rnd.IntN(cfg.CheckEvery) == 0, Ending: endKilled,
 	}
-	if f.chance(20) {
+	if f.chance(40) {
 		o.Ring *= 4
 	}
 	if f.chance(20) {

@@ -137,11 +137,11 @@ func (w *writer) kind() body {
 		return w.many
 	case p < 87:
 		return w.series
-	case p < 91:
+	case p < 92:
 		return w.ownTrees
-	case p < 95:
+	case p < 94:
 		return w.largeValues
-	case p < 96:
+	case p < 95:
 		return w.long
 	default:
 		return w.walk
