@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,6 +23,15 @@ type crash struct {
 	after bounds
 	what  string
 	seed  uint64
+	set   func(*Options) // on top of smallOptions; may be nil
+}
+
+func (c *crash) options() *Options {
+	o := smallOptions(c.disk)
+	if c.set != nil {
+		c.set(o)
+	}
+	return o
 }
 
 var crashModes = []struct {
@@ -59,18 +69,50 @@ func (s *sampler) stop() {
 // TestPowerCut cuts the power under a running workload.
 func TestPowerCut(t *testing.T) {
 	seed := seedOf(t)
+	for i, v := range []powerCuts{
+		{name: "doublewrite", crashes: 120},
+		{name: "atomic writes", crashes: 40, atomicUnit: PageSize},
+		{name: "large pool", crashes: 30, set: func(o *Options) { o.PoolSize, o.RingSize = 32<<20, 4<<20 }},
+		{name: "process", crashes: 40, set: func(o *Options) { o.Durability = DurabilityProcess }},
+	} {
+		t.Run(v.name, func(t *testing.T) { v.run(t, seed+uint64(i)) })
+	}
+}
+
+// powerCuts is one workload, and how many crashes are made of it.
+type powerCuts struct {
+	name       string
+	crashes    int
+	atomicUnit int // bytes the disk writes at once, so that pages need no doublewrite
+	set        func(*Options)
+}
+
+func (v *powerCuts) run(t *testing.T, seed uint64) {
 	ctx := context.Background()
 	disk := file.NewMem(seed)
+	disk.SetAtomicUnit(v.atomicUnit)
 	w := newWorkload(seed, 3)
-	db := openMem(t, disk)
+	db, err := Open(ctx, memDir, (&crash{disk: disk, set: v.set}).options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}()
 	if err := w.setUp(ctx, db); err != nil {
 		t.Fatal(err)
 	}
+	// The trees must be there whatever comes, also of a commit that need not survive a power cut.
+	if err := db.Checkpoint(ctx); err != nil {
+		t.Fatal(err)
+	}
 	budget := time.Now().Add(15 * time.Second)
-	s := &sampler{rng: rngOf(seed), left: 120, gap: 12}
+	s := &sampler{rng: rngOf(seed), left: v.crashes, gap: 12}
 	transactions := 200
 	if testing.Short() {
-		s.left, s.gap, transactions = 40, 25, 120
+		s.left, s.gap, transactions = v.crashes/3, 25, 120
 	}
 	if long {
 		budget = time.Now().Add(20 * time.Minute)
@@ -110,14 +152,17 @@ func TestPowerCut(t *testing.T) {
 			return nil
 		}
 		m := crashModes[rng.IntN(len(crashModes))]
-		c := crash{after: w.least(), seed: rng.Uint64()}
+		c := crash{after: w.least(), seed: rng.Uint64(), set: v.set}
 		c.disk = disk.Clone(m.mode)
 		w.most(c.after)
+		if db.opts.Durability == DurabilityProcess && m.mode != file.KeepAll {
+			c.after.keepNothing() // only the death of the process must be survived
+		}
 		c.what = fmt.Sprintf("crash (%s) before call %d: %s %s at %d, %d bytes", m.name, op.N, op.Kind, op.Name, op.Off, op.Len)
 		crashes <- c
 		return nil
 	})
-	err := w.run(ctx, db, transactions, stop)
+	err = w.run(ctx, db, transactions, stop)
 	disk.OnOp(nil)
 	s.stop()
 	calls.Lock()
@@ -128,8 +173,8 @@ func TestPowerCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%d crashes", done.Load())
-	if done.Load() < 20 {
-		t.Errorf("only %d crashes were tried", done.Load())
+	if done.Load() < 5 {
+		t.Error("that is hardly any")
 	}
 	if !failed.Load() {
 		live(ctx, t, w, db)
@@ -156,7 +201,10 @@ func surviveTwice(ctx context.Context, w *workload, c crash) error {
 	at := 1 + rng.IntN(1+rng.IntN(1+rng.IntN(2000)))
 	m := crashModes[rng.IntN(len(crashModes))]
 	var once sync.Once
-	second := crash{after: c.after, seed: rng.Uint64()}
+	second := crash{after: slices.Clone(c.after), seed: rng.Uint64(), set: c.set}
+	if c.options().Durability == DurabilityProcess && m.mode != file.KeepAll {
+		second.after.keepNothing() // the first crash may have been one of the process
+	}
 	c.disk.OnOp(func(op file.Op) error {
 		if op.N >= at && op.Kind.Changes() {
 			once.Do(func() {
@@ -186,7 +234,7 @@ func survive(ctx context.Context, w *workload, c crash) (err error) {
 
 func surviveStart(ctx context.Context, w *workload, c crash) error {
 	var fatal atomic.Pointer[error]
-	opts := smallOptions(c.disk)
+	opts := c.options()
 	opts.OnFatal = func(err error) { fatal.Store(&err) }
 	db, err := Open(ctx, memDir, opts)
 	if err != nil {

@@ -421,6 +421,13 @@ func (j *job) transfer() error {
 // bounds says of every client how many transactions a database must have kept, and how many it may have.
 type bounds []struct{ least, most int }
 
+// keepNothing leaves open how much was kept, but not that it is a beginning of what happened.
+func (b bounds) keepNothing() {
+	for i := range b {
+		b[i].least = 0
+	}
+}
+
 // least fills in what was acknowledged: to be called before the moment in question.
 func (w *workload) least() bounds {
 	b := make(bounds, len(w.clients))
