@@ -2,6 +2,7 @@ package hearth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -340,5 +341,36 @@ func TestPowerCutNew(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.what, err)
 		}
+	}
+}
+
+// TestPowerCutCanary proves that the tests above can fail: a log that lost acknowledged commits is not taken for a good one.
+func TestPowerCutCanary(t *testing.T) {
+	ctx := context.Background()
+	disk := file.NewMem(1)
+	w := newWorkload(1, 1)
+	db := openMem(t, disk)
+	if err := w.setUp(ctx, db); err != nil {
+		t.Fatal(err)
+	}
+	never := func() bool { return false }
+	if err := w.run(ctx, db, 5, never); err != nil {
+		t.Fatal(err)
+	}
+	lost := int64(db.log.Durable())
+	if err := w.run(ctx, db, 5, never); err != nil {
+		t.Fatal(err)
+	}
+	c := crash{disk: disk.Clone(file.DropUnsynced), after: w.most(w.least()), what: "a hole in the log"}
+	const payload = 1<<20 - 4096 // of a segment, see package wal
+	f, err := c.disk.OpenFile(fmt.Sprintf("%s/log/%016x.log", memDir, lost/payload), file.ReadWrite, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(make([]byte, 32), 4096+lost%payload); err != nil {
+		t.Fatal(err)
+	}
+	if err := survive(ctx, w, c); !errors.As(err, new(*wrong)) {
+		t.Errorf("of a log that lost five commits the verdict is %v", err)
 	}
 }
