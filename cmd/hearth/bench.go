@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -95,6 +96,8 @@ type benchAttachVerb struct {
 	Dirty int    `default:"200000" help:"Frames changed and not written back at the kill."`
 	Log   size   `default:"1GiB" help:"Log since the checkpoint at the kill."`
 	Runs  int    `default:"5" help:"Kills and starts with each pool; the median counts."`
+
+	Picture string `type:"path" placeholder:"FILE" help:"Draw the first answers into this file, as SVG."`
 }
 
 // What --quick makes of the flags.
@@ -121,7 +124,15 @@ func (v *benchAttachVerb) Run(ctx context.Context) error {
 	for _, p := range v.Pools {
 		cfg.Pools = append(cfg.Pools, int64(p))
 	}
-	return v.report(ctx, func(ctx context.Context, out bench.Output) error { return bench.Attach(ctx, cfg, out) })
+	var picture bytes.Buffer
+	if v.Picture != "" {
+		cfg.Picture = &picture
+	}
+	err = v.report(ctx, func(ctx context.Context, out bench.Output) error { return bench.Attach(ctx, cfg, out) })
+	if err != nil || v.Picture == "" {
+		return err
+	}
+	return os.WriteFile(v.Picture, picture.Bytes(), 0o644)
 }
 
 type benchAttachChildVerb struct{}

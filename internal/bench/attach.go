@@ -24,6 +24,9 @@ type AttachConfig struct {
 	Runs  int     // kills and starts with each pool
 	Seed  uint64
 
+	// Picture, when given, is where a chart of the first answers is drawn (SVG).
+	Picture io.Writer
+
 	// Child starts this program again so that it calls AttachChild and nothing else.
 	Child func(context.Context) *exec.Cmd
 }
@@ -32,19 +35,22 @@ type AttachConfig struct {
 // process takes to answer. All of them are killed while they write, so that each start
 // finds log in memory that no file has, and a transaction in its middle.
 func Attach(ctx context.Context, cfg AttachConfig, out Output) error {
-	var first []float64 // median time to the first answer, per pool
+	var p AttachPicture
 	for _, pool := range cfg.Pools {
-		v, err := attachPool(ctx, cfg, pool, out)
+		m, err := attachPool(ctx, cfg, pool, out)
 		if err != nil {
 			return err
 		}
-		first = append(first, v)
+		p.Pools = append(p.Pools, m)
 	}
-	if last := len(first) - 1; last > 0 {
+	if last := len(p.Pools) - 1; last > 0 {
 		more := float64(cfg.Pools[last]-cfg.Pools[0]) / (10 << 30)
-		out.Result(NewResult(attachMeasure, ours, "more-per-10-GiB", 1, "ms", []float64{(first[last] - first[0]) / more}))
+		out.Result(NewResult(attachMeasure, ours, "more-per-10-GiB", 1, "ms", []float64{(p.Pools[last].MedianMs - p.Pools[0].MedianMs) / more}))
 	}
-	return nil
+	if cfg.Picture == nil {
+		return nil
+	}
+	return p.WriteSVG(cfg.Picture)
 }
 
 const (
@@ -53,15 +59,15 @@ const (
 	attachWrites = 500 * time.Millisecond
 )
 
-func attachPool(ctx context.Context, cfg AttachConfig, pool int64, out Output) (firstMs float64, err error) {
+func attachPool(ctx context.Context, cfg AttachConfig, pool int64, out Output) (m AttachPool, err error) {
 	dir, remove, err := workDir(cfg.Dir)
 	if err != nil {
-		return 0, err
+		return m, err
 	}
 	defer remove()
 	memory, err := memoryDir()
 	if err != nil {
-		return 0, err
+		return m, err
 	}
 	defer os.RemoveAll(memory)
 	order := attachOrder{
@@ -72,14 +78,14 @@ func attachPool(ctx context.Context, cfg AttachConfig, pool int64, out Output) (
 	out.Progress("attach: filling a pool of %d MiB", pool>>20)
 	filled, err := killedChild(ctx, cfg, order, out)
 	if err != nil {
-		return 0, err
+		return m, err
 	}
 	order.Fill = false
 	var opens, firsts []float64
 	for n := range cfg.Runs {
 		found, err := killedChild(ctx, cfg, order, out)
 		if err != nil {
-			return 0, err
+			return m, err
 		}
 		opens, firsts = append(opens, found.OpenMs), append(firsts, found.FirstMs)
 		out.Progress("attach after kill -9, pool of %d MiB: run %d of %d, first answer after %.0f ms; %s", pool>>20, n+1, cfg.Runs, found.FirstMs, found.Start)
@@ -92,7 +98,7 @@ func attachPool(ctx context.Context, cfg AttachConfig, pool int64, out Output) (
 	out.Result(NewResult(attachMeasure, ours, of("dirty frames"), 1, "pages", []float64{float64(filled.Dirty)}))
 	out.Result(NewResult(attachMeasure, ours, of("log since checkpoint"), 1, "MiB", []float64{float64(filled.Log) / (1 << 20)}))
 	out.Result(NewResult(attachMeasure, ours, of("memory beyond the region"), 1, "MiB", []float64{float64(filled.Anonymous) / (1 << 20)}))
-	return res.Value, nil
+	return AttachPool{Bytes: pool, Dirty: filled.Dirty, Log: filled.Log, FirstMs: firsts, MedianMs: res.Value}, nil
 }
 
 // attachOrder is what a child reads from its standard input.
