@@ -1,6 +1,7 @@
 package hearth
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func registerCall(ctx context.Context, db *DB, in registerInput, how int) (out i
 				if !c.Seek(key) || string(c.Key()) != in.key {
 					return nil, errors.Join(c.Err(), ErrKeyNotFound)
 				}
-				return c.Value(), nil
+				return bytes.Clone(c.Value()), nil // the cursor's memory goes with it
 			},
 		}[how%3]
 		err = db.View(ctx, func(tx *Tx) error {
