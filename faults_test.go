@@ -154,7 +154,7 @@ func prepare(t *testing.T, seed uint64, transactions int, crashed bool) worked {
 func TestFaultsAtWork(t *testing.T) {
 	seed := seedOf(t)
 	base := prepare(t, seed, 40, false)
-	per := 6
+	per := 4
 	if testing.Short() {
 		per = 2
 	}
@@ -222,7 +222,7 @@ func faultAtWork(t *testing.T, base worked, in *injector, seed uint64) {
 func TestFaultsAtStart(t *testing.T) {
 	seed := seedOf(t)
 	base := prepare(t, seed, 60, true)
-	per := 6
+	per := 4
 	if testing.Short() {
 		per = 2
 	}

@@ -71,10 +71,10 @@ func (s *sampler) stop() {
 func TestPowerCut(t *testing.T) {
 	seed := seedOf(t)
 	for i, v := range []powerCuts{
-		{name: "doublewrite", crashes: 120},
-		{name: "atomic writes", crashes: 40, atomicUnit: PageSize},
-		{name: "large pool", crashes: 30, set: func(o *Options) { o.PoolSize, o.RingSize = 32<<20, 4<<20 }},
-		{name: "process", crashes: 40, set: func(o *Options) { o.Durability = DurabilityProcess }},
+		{name: "doublewrite", crashes: 90},
+		{name: "atomic writes", crashes: 25, atomicUnit: PageSize},
+		{name: "large pool", crashes: 20, set: func(o *Options) { o.PoolSize, o.RingSize = 32<<20, 4<<20 }},
+		{name: "process", crashes: 25, set: func(o *Options) { o.Durability = DurabilityProcess }},
 	} {
 		t.Run(v.name, func(t *testing.T) { v.run(t, seed+uint64(i)) })
 	}
@@ -109,7 +109,7 @@ func (v *powerCuts) run(t *testing.T, seed uint64) {
 	if err := db.Checkpoint(ctx); err != nil {
 		t.Fatal(err)
 	}
-	budget := time.Now().Add(15 * time.Second)
+	budget := time.Now().Add(time.Duration(v.crashes) * 150 * time.Millisecond)
 	s := &sampler{rng: rngOf(seed), left: v.crashes, gap: 12}
 	transactions := 200
 	if testing.Short() {
