@@ -23,6 +23,11 @@ type folders struct {
 }
 
 func makeFolders(cfg Config) (f folders, err error) {
+	if cfg.Dir != "" {
+		if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
+			return f, err
+		}
+	}
 	if f.root, err = os.MkdirTemp(cfg.Dir, "hearth-torture-"); err != nil {
 		return f, err
 	}
