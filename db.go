@@ -67,7 +67,11 @@ func (db *DB) openTransactions() int64 {
 }
 
 // StartReport tells what the start of this DB found and did.
-func (db *DB) StartReport() StartReport { return db.report }
+func (db *DB) StartReport() StartReport {
+	r := db.report
+	r.TornPages = db.files.Mended()
+	return r
+}
 
 // Update runs fn in a transaction and commits it. If fn returns an error or panics, the transaction is rolled back. A
 // deadlock rolls it back too: the error is then ErrDeadlock, and Update may be called again.

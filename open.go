@@ -175,9 +175,7 @@ func (s *start) openFiles(context.Context) error {
 	}
 	s.db.files = files
 	s.onFailure(files.Close)
-	torn, err := files.RestoreTorn()
-	s.report.TornPages = len(torn)
-	return err
+	return files.RestoreTorn() // goes on behind the first answer
 }
 
 // openRegion attaches to the memory of the life before, or gets new memory.

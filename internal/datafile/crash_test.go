@@ -1,12 +1,15 @@
 package datafile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -97,7 +100,7 @@ func checkOldOrNew(t *testing.T, disk *file.Mem, last map[page.ID]uint64, ids []
 		if i%5 != 0 {
 			continue // a fifth will do
 		}
-		s := openSet(t, d, "/db")
+		s := openEarly(t, d, "/db") // pages are read while they are mended
 		for _, id := range ids {
 			if v := versionAt(t, s, id); v != last[id] && v != round {
 				t.Fatalf("%s: page %v has version %d, want %d or %d", when, id, v, last[id], round)
@@ -271,7 +274,7 @@ func TestReadOnlyMendsInMemory(t *testing.T) {
 	})
 	ro, err := Open(Config{FS: m, Dir: "/db", ReadOnly: true})
 	must(t, err)
-	got, err := ro.RestoreTorn()
+	got, err := mend(ro)
 	if err != nil || !slices.Equal(got, []page.ID{id}) {
 		t.Errorf("restored %v, %v", got, err)
 	}
@@ -295,12 +298,12 @@ func TestRestoreLeavesRemovedSpacesAlone(t *testing.T) {
 	tear(t, m, kept)
 	again, err := Open(Config{FS: m, Dir: "/db"})
 	must(t, err)
-	got, err := again.RestoreTorn()
+	got, err := mend(again)
 	if err != nil || !slices.Equal(got, []page.ID{kept}) {
 		t.Errorf("restored %v, %v", got, err)
 	}
 	tear(t, m, kept)
-	if got, err := again.RestoreTorn(); err != nil || len(got) != 0 {
+	if got, err := mend(again); err != nil || len(got) != 0 {
 		t.Errorf("an image outlived its restoring: %v, %v", got, err)
 	}
 }
@@ -314,4 +317,114 @@ func tear(t *testing.T, m *file.Mem, id page.ID) {
 	_, err = f.WriteAt(make([]byte, 512), offset(id)+1024)
 	must(t, err)
 	must(t, f.Sync())
+}
+
+// TestReadWhileMending holds the mending back at each of its calls. Suspects that are whole are read meanwhile; a torn one
+// waits, and so does a write; nobody waits when nothing is torn.
+func TestReadWhileMending(t *testing.T) {
+	whole, torn := page.MakeID(1, 1), page.MakeID(1, 2)
+	m := newDisk(1)
+	s := openSet(t, m, "/db")
+	must(t, s.Create(1))
+	must(t, s.WritePages(ctx, writes(1, whole, torn)))
+	must(t, s.Close())
+	tear(t, m, torn)
+	for n := 1; ; n++ {
+		d := m.Clone(file.KeepAll)
+		held, release := make(chan file.Op, 1), make(chan struct{})
+		var mending atomic.Bool
+		var calls atomic.Int32
+		d.OnOp(func(op file.Op) error {
+			if mending.Load() && int(calls.Add(1)) == n {
+				held <- op
+				<-release
+			}
+			return nil
+		})
+		s, err := Open(Config{FS: d, Dir: "/db"})
+		must(t, err)
+		must(t, s.ReadPage(ctx, page.MakeID(1, 9), newPage(), ClassMiss)) // the file is open
+		mending.Store(true)
+		over := make(chan error, 1)
+		go func() {
+			_, err := mend(s)
+			over <- err
+		}()
+		var op file.Op
+		select {
+		case op = <-held:
+			mending.Store(false)
+		case err := <-over:
+			must(t, err)
+			if n < 8 {
+				t.Fatalf("only %d calls", n)
+			}
+			must(t, s.Close())
+			return
+		}
+		if s.restored.Load() { // it goes on behind
+			if v := versionAt(t, s, whole); v != 1 {
+				t.Fatalf("held at %+v: version %d, want 1", op, v)
+			}
+			short, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
+			if err := s.WritePages(short, writes(2, whole)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("held at %+v: write while mending: %v", op, err)
+			}
+			p := newPage()
+			if err := s.ReadPage(short, torn, p, ClassMiss); err == nil && p.Verify(torn) != nil {
+				t.Fatalf("held at %+v: read a torn page", op)
+			}
+			cancel()
+		}
+		close(release)
+		if v := versionAt(t, waitRestore(t, s), torn); v != 1 {
+			t.Fatalf("held at %+v: version %d, want 1", op, v)
+		}
+		must(t, s.WritePages(ctx, writes(2, torn)))
+		must(t, s.Close())
+	}
+}
+
+// waitRestore waits until RestoreTorn has begun.
+func waitRestore(t *testing.T, s *Set) *Set {
+	for !s.restored.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	return s
+}
+
+// TestMendingFails: reading goes on, torn pages are an error and not bytes, and nothing is written any more.
+func TestMendingFails(t *testing.T) {
+	whole, torn := page.MakeID(1, 1), page.MakeID(1, 2)
+	for _, kind := range []file.OpKind{file.OpRead, file.OpWrite, file.OpSync} {
+		m := newDisk(1)
+		s := openSet(t, m, "/db")
+		must(t, s.Create(1))
+		must(t, s.WritePages(ctx, writes(1, whole, torn)))
+		tear(t, m, torn)
+		m.OnOp(func(op file.Op) error {
+			if op.Kind == kind && (kind != file.OpRead || op.Name == "/db/doublewrite" && op.Len > slotHeader) {
+				return unix.EIO
+			}
+			return nil
+		})
+		s = openEarly(t, m, "/db")
+		if _, err := s.Torn(ctx); !errors.Is(err, unix.EIO) {
+			t.Errorf("%v failed: got %v", kind, err)
+		}
+		if v := versionAt(t, s, whole); v != 1 {
+			t.Errorf("%v failed: version %d, want 1", kind, v)
+		}
+		p := newPage()
+		if err := s.ReadPage(ctx, torn, p, ClassMiss); err == nil && p.Verify(torn) != nil {
+			t.Errorf("%v failed: read a torn page", kind)
+		}
+		if err := s.WritePages(ctx, writes(2, whole)); !errors.As(err, new(*StoppedError)) {
+			t.Errorf("%v failed: write: %v", kind, err)
+		}
+		m.OnOp(nil)
+		if v := versionAt(t, openSet(t, m, "/db"), torn); v != 1 {
+			t.Errorf("%v failed: version %d after another start, want 1", kind, v)
+		}
+	}
 }

@@ -34,10 +34,29 @@ func openSet(t testing.TB, fsys file.FS, dir string) *Set {
 	t.Helper()
 	s, err := Open(Config{FS: fsys, Dir: dir})
 	must(t, err)
-	_, err = s.RestoreTorn()
+	must(t, s.RestoreTorn())
+	_, err = s.Torn(ctx)
 	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
+}
+
+// openEarly is openSet while torn pages may still be mended.
+func openEarly(t testing.TB, fsys file.FS, dir string) *Set {
+	t.Helper()
+	s, err := Open(Config{FS: fsys, Dir: dir})
+	must(t, err)
+	must(t, s.RestoreTorn())
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// mend is the whole of RestoreTorn.
+func mend(s *Set) ([]page.ID, error) {
+	if err := s.RestoreTorn(); err != nil {
+		return nil, err
+	}
+	return s.Torn(ctx)
 }
 
 func newPage() *page.Page { return (*page.Page)(file.AlignedBuf(page.Size)) }

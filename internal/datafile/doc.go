@@ -13,7 +13,7 @@
 //  1. When WritePages returns nil its pages are durable. When it returns an error any of them may be, none is torn
 //     once RestoreTorn has run.
 //  2. A page is in at most one WritePages at a time.
-//  3. Nothing is written before RestoreTorn: it reads what the next batch would overwrite.
+//  3. Nothing is written before the end of RestoreTorn: it reads what the next batch would overwrite.
 //  4. A home page is written only when a crash cannot tear it: by one atomic write, or after its image is durable in a slot
 //     of the doublewrite file, which is not reused before the home page is durable.
 //  5. Slots are reused in the order in which they became free. So, by rule 2, an image on the disk is the newest of its page

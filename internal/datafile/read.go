@@ -20,20 +20,22 @@ func (s *Set) ReadPage(ctx context.Context, id page.ID, p *page.Page, class Clas
 	if err != nil {
 		return pageError("read", id, err)
 	}
-	if mended := s.mended[id]; mended != nil {
-		*p = *mended
-		return nil
-	}
 	begun, err := s.begin(ctx, class)
 	if err != nil {
 		return err
 	}
+	suspect := s.suspect(id) // before the read: what was torn then may be mended, and above suspicion, at once after it
 	n, err := f.ReadAt(p[:], offset(id))
 	s.end(class, begun, n, 0)
-	if n == page.Size {
-		return nil
+	if n < page.Size {
+		if err := sp.readEnd(id, err, p[n:]); err != nil {
+			return err
+		}
 	}
-	return sp.readEnd(id, err, p[n:])
+	if suspect {
+		return s.restore.Load().settle(ctx, id, p)
+	}
+	return nil
 }
 
 // ReadPages is ReadPage for a run of neighbours, the first of which is id, in one operation.
@@ -53,6 +55,7 @@ func (s *Set) ReadPages(ctx context.Context, id page.ID, pages []*page.Page, cla
 	if err != nil {
 		return err
 	}
+	suspicious := s.suspicious.Load() // before the read, as in ReadPage
 	n, err := f.ReadVecAt(bufs, offset(id))
 	s.end(class, begun, n, 0)
 	if err != nil {
@@ -62,8 +65,10 @@ func (s *Set) ReadPages(ctx context.Context, id page.ID, pages []*page.Page, cla
 	}
 	for i, p := range pages {
 		clear(p[min(max(n-i*page.Size, 0), page.Size):])
-		if mended := s.mended[id+page.ID(i)]; mended != nil {
-			*p = *mended
+		if id := id + page.ID(i); suspicious && s.restore.Load().suspects[id] {
+			if err := s.restore.Load().settle(ctx, id, p); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/hearthdb/hearth/internal/file"
-	"github.com/hearthdb/hearth/internal/page"
 )
 
 // Config says where the files are.
@@ -22,15 +21,16 @@ type Config struct {
 
 // Set is the data files of one database.
 type Set struct {
-	cfg      Config
-	spaces   table
-	mu       sync.Mutex // one Create, Remove or Close at a time
-	dw       *doublewrite
-	restored atomic.Bool
-	mended   map[page.ID]*page.Page       // of a read-only set; filled by RestoreTorn, before any ReadPage
-	stopped  atomic.Pointer[StoppedError] // rule 6
-	sched    *scheduler
-	counters [classes]counters
+	cfg        Config
+	spaces     table
+	mu         sync.Mutex // one Create, Remove or Close at a time
+	dw         *doublewrite
+	restored   atomic.Bool
+	restore    atomic.Pointer[restore]      // set by RestoreTorn
+	suspicious atomic.Bool                  // some pages may be torn: ask restore
+	stopped    atomic.Pointer[StoppedError] // rule 6
+	sched      *scheduler
+	counters   [classes]counters
 }
 
 const spacesDir = "spaces"
@@ -125,6 +125,9 @@ func (s *Set) Spaces() []uint32 {
 
 // Close closes the files. Nothing else may run.
 func (s *Set) Close() error {
+	if r := s.restore.Load(); r != nil {
+		<-r.done
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error

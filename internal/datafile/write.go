@@ -33,6 +33,9 @@ func (s *Set) WritePages(ctx context.Context, writes []Write) error {
 	if !s.restored.Load() || s.cfg.ReadOnly {
 		panic("BUG: WritePages before RestoreTorn, or read-only")
 	}
+	if _, err := s.Torn(ctx); err != nil { // rule 3
+		return err
+	}
 	if stopped := s.stopped.Load(); stopped != nil {
 		return stopped
 	}

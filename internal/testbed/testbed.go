@@ -30,7 +30,7 @@ func New(tb testing.TB, frames int) *Bed {
 	must(tb, disk.MkdirAll("/db/log", 0o700))
 	files, err := datafile.Open(datafile.Config{FS: disk, Dir: "/db"})
 	must(tb, err)
-	if _, err := files.RestoreTorn(); err != nil {
+	if err := files.RestoreTorn(); err != nil {
 		tb.Fatal(err)
 	}
 	r, err := region.Plain(region.Config{RingBytes: 8 << 20, Frames: frames})
