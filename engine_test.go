@@ -18,7 +18,7 @@ import (
 
 // What the tests of the whole engine share: a small database on the in-memory disk, seeds, and a dog that barks.
 
-// long is whether tests look everywhere (HEARTH_LONG=1) instead of at a spread sample.
+// long is whether tests look everywhere instead of at a spread sample: HEARTH_LONG=1 go test -timeout 3h .
 var long = os.Getenv("HEARTH_LONG") == "1"
 
 // seedOf is the seed of a test: another one each run, printed, and repeatable by HEARTH_SEED.
