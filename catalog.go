@@ -84,13 +84,16 @@ func (db *DB) dropSpace(_ context.Context, space uint32) error {
 
 // nameCache finds trees by name without reading the catalog, while nobody creates or drops trees. Its content belongs to
 // one state of the catalog, seq: a transaction may use it if no change was under way when it began and none began since.
+// Reading it writes nothing that another core reads.
 type nameCache struct {
-	seq  atomic.Uint64 // raised when a transaction first changes the catalog, and when it has ended
-	busy atomic.Int64  // transactions that have changed the catalog and not ended
+	seq   atomic.Uint64 // raised when a transaction first changes the catalog, and when it has ended
+	busy  atomic.Int64  // transactions that have changed the catalog and not ended
+	names atomic.Pointer[nameTable]
+}
 
-	mu    sync.RWMutex
-	of    uint64 // the seq that names belongs to
-	names map[string]*treeState
+type nameTable struct {
+	seq   uint64   // the state it belongs to
+	trees sync.Map // name → *treeState
 }
 
 func (c *nameCache) begin() (seq uint64, quiet bool) {
@@ -111,27 +114,27 @@ func (c *nameCache) end() {
 func (c *nameCache) holds(tx *Tx) bool { return tx.quiet && !tx.ddl && c.seq.Load() == tx.ddlSeq }
 
 func (c *nameCache) get(tx *Tx, name string) *treeState {
-	if !c.holds(tx) {
-		return nil
+	if t := c.names.Load(); t != nil && t.seq == tx.ddlSeq && c.holds(tx) {
+		if s, ok := t.trees.Load(name); ok {
+			return s.(*treeState)
+		}
 	}
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	if c.of != tx.ddlSeq {
-		return nil
-	}
-	return c.names[name]
+	return nil
 }
 
 func (c *nameCache) put(tx *Tx, name string, s *treeState) {
 	if !c.holds(tx) {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.of != tx.ddlSeq || c.names == nil {
-		c.of, c.names = tx.ddlSeq, map[string]*treeState{}
+	t := c.names.Load()
+	if t == nil || t.seq != tx.ddlSeq {
+		next := &nameTable{seq: tx.ddlSeq}
+		if !c.names.CompareAndSwap(t, next) {
+			return // somebody else began a table; the name is found in the catalog again
+		}
+		t = next
 	}
-	c.names[name] = s
+	t.trees.Store(name, s)
 }
 
 // Tree opens a tree in the transaction. ErrTreeNotFound: the transaction sees none of that name.

@@ -3,6 +3,7 @@ package hearth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -49,6 +50,9 @@ type Tx struct {
 func (db *DB) Begin(ctx context.Context, opts TxOptions) (*Tx, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if cause := db.dead.Load(); cause != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDead, *cause)
 	}
 	o := txn.Options{ReadOnly: opts.ReadOnly, Isolation: opts.Isolation, LockWaitTimeout: opts.LockWait}
 	d := opts.Durability
