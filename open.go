@@ -356,6 +356,9 @@ func (s *start) ready(began time.Time) {
 	db.ctx, db.stop = context.WithCancel(context.Background())
 	db.started, db.ddlOpen = make(chan struct{}), make(chan struct{})
 	db.txns.Start()
+	if !db.opts.SmallPages {
+		db.wg.Go(func() { db.region.Collapse(db.ctx) })
+	}
 	db.wg.Go(func() {
 		defer close(db.started)
 		if db.startErr = db.afterStart(s.plan); db.startErr != nil && db.ctx.Err() == nil {

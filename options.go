@@ -49,6 +49,10 @@ type Options struct {
 	MaxWriters  int           // transactions that write at a time; default 1000, at most 1000
 	LockWait    time.Duration // how long a row lock is waited for; default 50 s
 
+	// SmallPages leaves the pool's memory in small pages. Otherwise huge pages are made of it behind the start, with a
+	// quarter of a core at most, where the kernel can.
+	SmallPages bool
+
 	// LogFlushInterval is how long a commit with DurabilityProcess may wait for the disk; default 1 s.
 	LogFlushInterval time.Duration
 

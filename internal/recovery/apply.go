@@ -2,7 +2,9 @@ package recovery
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/hearthdb/hearth/internal/page"
 	"github.com/hearthdb/hearth/internal/region"
@@ -14,23 +16,35 @@ func (p *Plan) Apply(r *region.Region, frames int) error {
 	if !p.FramesKept {
 		return r.Resize(frames)
 	}
-	for f, v := range p.frames {
-		d := r.Desc(f)
-		switch {
-		case v == KeepClean || v == KeepDirty:
-			if d.State.Load() != region.StateUnverified {
-				d.Begin()
-				d.State.Store(region.StateUnverified)
-				d.End(f)
+	var wg sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for w := range workers {
+		from, to := len(p.frames)*w/workers, len(p.frames)*(w+1)/workers
+		wg.Go(func() {
+			for f := from; f < to; f++ {
+				carryOut(r, f, p.frames[f])
 			}
-		case v != Free || d.Version.Load()&1 != 0:
-			release(r, f)
-		}
+		})
 	}
+	wg.Wait()
 	if frames < r.Frames() {
 		p.shrink(r, frames)
 	}
 	return r.Resize(frames)
+}
+
+func carryOut(r *region.Region, f int, v Verdict) {
+	d := r.Desc(f)
+	switch {
+	case v == KeepClean || v == KeepDirty:
+		if d.State.Load() != region.StateUnverified {
+			d.Begin()
+			d.State.Store(region.StateUnverified)
+			d.End(f)
+		}
+	case v != Free || d.Version.Load()&1 != 0:
+		release(r, f)
+	}
 }
 
 // release makes a frame free, whatever a death left of its descriptor.

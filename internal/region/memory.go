@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"unsafe"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -56,7 +58,7 @@ func (m *memory) mapWindows(headBytes, descBytes, frameBytes int64) error {
 			// NORESERVE: hugetlbfs would set aside the whole window.
 			fd, prot, flags = int(m.file.Fd()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE
 		}
-		b, err := unix.Mmap(fd, windowOffsets[i], int(n), prot, flags)
+		b, err := mapAligned(fd, windowOffsets[i], n, prot, flags)
 		if err != nil {
 			m.unmap()
 			return fmt.Errorf("map %d bytes of the region: %w", n, err)
@@ -66,12 +68,35 @@ func (m *memory) mapWindows(headBytes, descBytes, frameBytes int64) error {
 	return nil
 }
 
+// hugePage is the alignment that lets the kernel map a window by huge pages; the windows' places in the file have it.
+const hugePage = 2 << 20
+
+// mapAligned maps n bytes at an address aligned to hugePage: it sets aside more, and maps over the aligned part of that.
+func mapAligned(fd int, off, n int64, prot, flags int) ([]byte, error) {
+	spare, err := unix.MmapPtr(-1, 0, nil, uintptr(n+hugePage), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, err
+	}
+	skip := -uintptr(spare) & (hugePage - 1)
+	p, err := unix.MmapPtr(fd, off, unsafe.Add(spare, skip), uintptr(n), prot, flags|unix.MAP_FIXED)
+	if err != nil {
+		unix.MunmapPtr(spare, uintptr(n+hugePage))
+		return nil, err
+	}
+	// What is left over on both sides goes back.
+	if skip > 0 {
+		unix.MunmapPtr(spare, skip)
+	}
+	unix.MunmapPtr(unsafe.Add(p, (uintptr(n)+4095)&^4095), hugePage-skip)
+	return unsafe.Slice((*byte)(p), n), nil
+}
+
 func (m *memory) unmap() error {
 	var first error
 	for i := range m.windows {
 		if b := m.windows[i]; b != nil {
 			m.windows[i] = nil
-			if err := unix.Munmap(b); err != nil && first == nil {
+			if err := unix.MunmapPtr(unsafe.Pointer(&b[0]), uintptr(len(b))); err != nil && first == nil {
 				first = fmt.Errorf("unmap the region: %w", err)
 			}
 		}
