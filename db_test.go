@@ -17,8 +17,13 @@ func testOptions(tb testing.TB) *Options {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { os.RemoveAll(dir) })
+	return optionsIn(dir)
+}
+
+// optionsIn are small, so that everything that can fill up does.
+func optionsIn(memory string) *Options {
 	return &Options{
-		PoolSize: 16 << 20, RingSize: 4 << 20, SegmentSize: 4 << 20, LogSize: 16 << 20, MemoryDir: dir,
+		PoolSize: 16 << 20, RingSize: 4 << 20, SegmentSize: 4 << 20, LogSize: 16 << 20, MemoryDir: memory,
 		Logger: slog.New(slog.DiscardHandler),
 	}
 }

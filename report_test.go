@@ -207,42 +207,49 @@ func TestStartNewAndClean(t *testing.T) {
 	s.close(db)
 }
 
-// childEnv makes TestChildProcess the process that is killed: DIR\nMEMORYDIR\nDURABILITY.
+// childEnv makes the test binary the process that is killed: DIR\nMEMORYDIR\nDURABILITY\nFIRST ROW.
 const childEnv = "HEARTH_TEST_CHILD"
 
-// TestChildProcess is no test. It opens the database it is told to, writes rows, and says so, until it is killed.
-func TestChildProcess(t *testing.T) {
-	what := os.Getenv(childEnv)
-	if what == "" {
-		t.Skip("only for tests that kill it")
+func TestMain(m *testing.M) {
+	if what := os.Getenv(childEnv); what != "" {
+		fmt.Fprintln(os.Stderr, childProcess(strings.Split(what, "\n")))
+		os.Exit(1)
 	}
-	part := strings.Split(what, "\n")
-	o := *testOptions(t)
-	o.MemoryDir, o.Durability = part[1], Durability(part[2])
-	db := mustOpen(t, part[0], &o)
-	from, err := strconv.Atoi(part[3])
+	os.Exit(m.Run())
+}
+
+// childProcess opens the database it is told to, writes rows, and says so, until it is killed.
+func childProcess(order []string) error {
+	o := optionsIn(order[1])
+	o.Durability = Durability(order[2])
+	ctx := context.Background()
+	db, err := Open(ctx, order[0], o)
 	if err != nil {
-		t.Fatal(err)
+		return err
+	}
+	from, err := strconv.Atoi(order[3])
+	if err != nil {
+		return err
 	}
 	// One transaction is open at the death.
-	tx, err := db.Begin(context.Background(), TxOptions{})
+	tx, err := db.Begin(ctx, TxOptions{})
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	if from > 0 {
 		tree, err := tx.Tree("left")
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		for i := range min(from, 300) {
 			if err := tree.Put(binary.BigEndian.AppendUint64(nil, uint64(i)), []byte("never committed")); err != nil {
-				t.Fatal(err)
+				return err
 			}
 		}
 	}
 	for i := from; ; i++ {
 		if err := writeRow(db, i); err != nil {
-			t.Fatal(err)
+			return err
 		}
 		fmt.Printf("acknowledged %d\n", i)
 	}
@@ -251,7 +258,7 @@ func TestChildProcess(t *testing.T) {
 // killChild lets a child write until n more rows are acknowledged, and kills it.
 func (s *site) killChild(n int) {
 	s.t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestChildProcess$")
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s\n%s\n%s\n%d", childEnv, s.dir, s.opts.MemoryDir, s.opts.Durability, s.rows))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
