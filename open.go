@@ -269,16 +269,24 @@ func (s *start) beginLife(context.Context) error {
 	s.control.Incarnation++
 	s.control.Nonce = s.nonce
 	s.control.Flushed = false
-	s.control.Redoing = s.plan.NeedsRedo(s.opts.frames())
+	s.control.Redoing = s.plan.NeedsRedo(s.frames())
 	s.control.RingBytes = s.opts.RingSize
 	s.report.Incarnation = s.control.Incarnation
 	return recovery.WriteControl(s.opts.fs, s.dir, &s.control)
 }
 
+// frames is how many frames the pool gets.
+func (s *start) frames() int {
+	if s.opts.KeepPool && s.plan.FramesKept {
+		return s.db.region.Frames()
+	}
+	return s.opts.frames()
+}
+
 // openPool carries the verdicts out and puts log and pool over the region.
 func (s *start) openPool(context.Context) error {
 	db, r := s.db, s.db.region
-	if err := s.plan.Apply(r, s.opts.frames()); err != nil {
+	if err := s.plan.Apply(r, s.frames()); err != nil {
 		return err
 	}
 	s.report.RedoPages, s.report.PoolFrames = len(s.plan.Redo), r.Frames()

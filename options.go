@@ -49,6 +49,9 @@ type Options struct {
 	MaxWriters  int           // transactions that write at a time; default 1000, at most 1000
 	LockWait    time.Duration // how long a row lock is waited for; default 50 s
 
+	// KeepPool leaves a pool that survived the size it has, whatever PoolSize says: for tools that look at a database and
+	// must not cost it its memory.
+	KeepPool bool
 	// SmallPages leaves the pool's memory in small pages. Otherwise huge pages are made of it behind the start, with a
 	// quarter of a core at most, where the kernel can.
 	SmallPages bool

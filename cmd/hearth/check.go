@@ -15,7 +15,7 @@ import (
 type checkVerb struct {
 	Data      string `required:"" type:"path" placeholder:"DIR" help:"The database; nobody else may have it open."`
 	MemoryDir string `default:"${memoryDir}" type:"path" help:"Where its memory that outlives the process is."`
-	Pool      size   `default:"${poolSize}" help:"Pages in memory. Give the size that the database is run with, so that what is in its memory stays there."`
+	Pool      size   `default:"${poolSize}" help:"Pages in memory, if the database has left none there; else it keeps the size it has."`
 }
 
 // controlFile is in every database.
@@ -30,7 +30,7 @@ func (v *checkVerb) Run(ctx context.Context) error {
 		return fmt.Errorf("%s holds no database: %w", v.Data, err)
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	db, err := hearth.Open(ctx, v.Data, &hearth.Options{PoolSize: int64(v.Pool), MemoryDir: v.MemoryDir, Logger: logger})
+	db, err := hearth.Open(ctx, v.Data, &hearth.Options{PoolSize: int64(v.Pool), KeepPool: true, MemoryDir: v.MemoryDir, Logger: logger})
 	if err != nil {
 		return err
 	}
