@@ -70,7 +70,6 @@ type frame struct {
 	flushing  atomic.Bool
 	queue     uint8 // which replacement queue holds the frame; guarded by replacement.mu
 	redirtied page.LSN
-	next      atomic.Uint32 // the frame behind this one in its table chain, + 1
 }
 
 const evicting = -1 << 30
@@ -100,7 +99,8 @@ func New(cfg Config) (*Pool, error) {
 	return p, nil
 }
 
-// adopt enters the survivors into the table and the rest into the free list, in parallel.
+// adopt enters the survivors into the table and the rest into the free list, in parallel: each worker looks at all
+// descriptors and takes those whose chains are its own.
 func (p *Pool) adopt() error {
 	workers := runtime.GOMAXPROCS(0)
 	free := make([][]uint32, workers)
@@ -109,22 +109,28 @@ func (p *Pool) adopt() error {
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
-			for f := p.n * w / workers; f < p.n*(w+1)/workers; f++ {
-				switch d := p.desc(uint32(f)); d.State.Load() {
+			kept[w] = make([]uint32, 0, p.n/workers+p.n/16)
+			for f := range uint32(p.n) {
+				d := p.desc(f)
+				id := page.ID(d.ID.Load())
+				if p.table.part(id, workers) != w {
+					continue
+				}
+				switch d.State.Load() {
 				case region.StateFree:
-					free[w] = append(free[w], uint32(f))
+					free[w] = append(free[w], f)
 				case region.StateUnverified:
-					if !p.table.pushUnique(p, page.ID(d.ID.Load()), uint32(f)) {
-						// A death while the pool shrank left the page in two frames, the same in both.
-						d.Begin()
-						d.First.Store(0)
-						d.State.Store(region.StateFree)
-						d.SetID(f, 0)
-						d.End(f)
-						free[w] = append(free[w], uint32(f))
+					if p.table.pushUnique(p, id, f) {
+						kept[w] = append(kept[w], f)
 						continue
 					}
-					kept[w] = append(kept[w], uint32(f))
+					// A death while the pool shrank left the page in two frames, the same in both.
+					d.Begin()
+					d.First.Store(0)
+					d.State.Store(region.StateFree)
+					d.SetID(int(f), 0)
+					d.End(int(f))
+					free[w] = append(free[w], f)
 				default:
 					errs[w] = fmt.Errorf("BUG: frame %d has state %d at start, want free or unverified", f, d.State.Load())
 				}

@@ -14,6 +14,7 @@ import (
 // (and ask again under the stripe's lock, see Pool.claim) or find a frame, whose id they check. A walk is bounded.
 type table struct {
 	heads   []atomic.Uint32 // frame + 1, 0 = empty
+	next    []atomic.Uint32 // by frame: the one behind it in its chain, + 1. Apart from the frames: a start touches them all
 	shift   uint
 	stripes [tableStripes]paddedMutex
 }
@@ -33,6 +34,7 @@ func (t *table) init(frames int) {
 	n := max(bits.Len(uint(frames-1)), 8) // at least one head a frame, rounded up
 	t.heads = make([]atomic.Uint32, 1<<n)
 	t.shift = uint(64 - n)
+	t.next = make([]atomic.Uint32, frames)
 }
 
 // hash spreads ids, whose low bits run on, over the heads (Fibonacci hashing, Knuth vol. 3, 6.4).
@@ -54,13 +56,13 @@ func (t *table) find(p *Pool, id page.ID) (uint32, bool) {
 		if page.ID(p.desc(at-1).ID.Load()) == id {
 			return at - 1, true
 		}
-		at = p.frames[at-1].next.Load()
+		at = t.next[at-1].Load()
 	}
 	return 0, false
 }
 
 func (t *table) findLocked(p *Pool, id page.ID) (uint32, bool) {
-	for at := t.head(id).Load(); at != 0; at = p.frames[at-1].next.Load() {
+	for at := t.head(id).Load(); at != 0; at = t.next[at-1].Load() {
 		if page.ID(p.desc(at-1).ID.Load()) == id {
 			return at - 1, true
 		}
@@ -71,26 +73,28 @@ func (t *table) findLocked(p *Pool, id page.ID) (uint32, bool) {
 // push enters f, under the stripe's lock.
 func (t *table) push(p *Pool, id page.ID, f uint32) {
 	h := t.head(id)
-	p.frames[f].next.Store(h.Load())
+	t.next[f].Store(h.Load())
 	h.Store(f + 1)
 }
 
-// pushUnique enters f at start, where pushes race only with pushes, unless id is there already.
+// pushUnique enters f at start, when nobody else uses the chain, unless id is there already.
 func (t *table) pushUnique(p *Pool, id page.ID, f uint32) bool {
 	h := t.head(id)
-	for {
-		old := h.Load()
-		for at := old; at != 0; at = p.frames[at-1].next.Load() {
-			if page.ID(p.desc(at-1).ID.Load()) == id {
-				return false
-			}
-		}
-		p.frames[f].next.Store(old)
-		if h.CompareAndSwap(old, f+1) {
-			return true
+	old := h.Load()
+	for at := old; at != 0; at = t.next[at-1].Load() {
+		if page.ID(p.desc(at-1).ID.Load()) == id {
+			return false
 		}
 	}
+	if old != 0 {
+		t.next[f].Store(old)
+	}
+	h.Store(f + 1)
+	return true
 }
+
+// part says which of n parts of the chains an id belongs to.
+func (t *table) part(id page.ID, n int) int { return int(hash(id)>>t.shift) * n / len(t.heads) }
 
 // remove takes f out, under the stripe's lock.
 func (t *table) remove(p *Pool, id page.ID, f uint32) {
@@ -99,7 +103,7 @@ func (t *table) remove(p *Pool, id page.ID, f uint32) {
 		if at.Load() == 0 {
 			panic("BUG: frame " + id.String() + " is not in its chain")
 		}
-		at = &p.frames[at.Load()-1].next
+		at = &t.next[at.Load()-1]
 	}
-	at.Store(p.frames[f].next.Load())
+	at.Store(t.next[f].Load())
 }
