@@ -72,6 +72,7 @@ func TestNothingIsLost(t *testing.T) {
 		t.Run(string(d), func(t *testing.T) {
 			cfg := testConfig(t, "lives")
 			cfg.Durability = d
+			cfg.Kills = 16
 			if testing.Short() {
 				cfg.Kills = 4
 			}
