@@ -54,6 +54,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*DB, error) {
 	now := time.Now()
 	s := &start{dir: dir, opts: o, since: now, report: StartReport{At: now}}
 	s.db = &DB{dir: dir, opts: o}
+	s.db.ctx, s.db.stop = context.WithCancel(context.Background())
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
@@ -72,6 +73,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*DB, error) {
 			err = step.do(ctx)
 		}
 		if err != nil {
+			s.db.stop()
 			for i := len(s.undo) - 1; i >= 0; i-- {
 				if uerr := s.undo[i](); uerr != nil {
 					o.Logger.Warn("a start that failed did not clean up", "error", uerr)
@@ -361,7 +363,6 @@ func (s *start) ready(began time.Time) {
 	db.region.Ready(s.control.Incarnation, s.nonce)
 	s.report.Took = time.Since(began)
 	db.report = s.report
-	db.ctx, db.stop = context.WithCancel(context.Background())
 	db.started, db.ddlOpen = make(chan struct{}), make(chan struct{})
 	db.txns.Start()
 	if !db.opts.SmallPages {
@@ -422,6 +423,7 @@ func (db *DB) formatSystem(ctx context.Context) error {
 func (db *DB) fatal(err error) {
 	db.fatalOnce.Do(func() {
 		db.dead.Store(&err)
+		db.stop() // nothing that waits behind the start will come to an end now
 		if db.opts.OnFatal != nil {
 			db.opts.OnFatal(err)
 			return
