@@ -105,12 +105,14 @@ func (s *Set) Remove(no uint32) error {
 	if sp == nil {
 		return ErrNoSpace{no}
 	}
-	sp.close() // first, so that nobody opens it any more and finds its file missing
+	// First nobody finds it any more, then those who have found it cannot open it, and only then its name goes: whoever
+	// meets an error on the way sees that it was removed.
+	s.spaces.set(no, nil)
+	sp.close()
 	if err := s.cfg.FS.Remove(sp.name); err != nil {
 		s.spaces.set(no, s.newSpace(no)) // the file is still there
 		return fmt.Errorf("remove space %d: %w", no, err)
 	}
-	s.spaces.set(no, nil)
 	if err := s.cfg.FS.SyncDir(filepath.Dir(sp.name)); err != nil {
 		return fmt.Errorf("remove space %d: %w", no, err)
 	}
