@@ -33,9 +33,6 @@ func touch(p *Pool, d *region.Desc, f, dice uint32) {
 	}
 }
 
-// Heat of the page in frame f, in sampled hits with a half-life of a minute.
-func heatOf(d *region.Desc) uint32 { return d.Heat.Load() >> heatShift }
-
 // cool halves all heat every heatHalfLife.
 func (p *Pool) cool() {
 	t := time.NewTicker(heatHalfLife)

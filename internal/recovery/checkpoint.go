@@ -83,13 +83,6 @@ func (c *Checkpointer) Age() int64 {
 	return int64(c.log.Tail() - c.control.Checkpoint)
 }
 
-// Checkpoint is where redo would begin now.
-func (c *Checkpointer) Checkpoint() page.LSN {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.control.Checkpoint
-}
-
 func (c *Checkpointer) run(ctx context.Context) {
 	defer close(c.finished)
 	t := time.NewTicker(checkpointEvery)
