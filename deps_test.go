@@ -36,6 +36,7 @@ const imports = `
 	check     <- page file wal region datafile pool space btree txn recovery
 
 	heat      <- page file pool datafile
+	admin     <- hearth
 
 	hearth    <- page file wal region datafile pool space btree lock txn recovery check heat
 
@@ -50,20 +51,23 @@ const imports = `
 
 	testbed   <- page file wal region datafile pool
 
+	chart     <- gonum.org/v1/plot gonum.org/v1/plot/... golang.org/x/image/font
+	restart   <- chart github.com/HdrHistogram/hdrhistogram-go
+
 	torture   <- hearth
-	bench     <- hearth
+	bench     <- hearth restart chart
 	          <- go.etcd.io/bbolt
 	          <- github.com/dgraph-io/badger/v4 github.com/dgraph-io/badger/v4/options github.com/dgraph-io/badger/v4/pb
 	          <- github.com/dgraph-io/ristretto/v2/z
 	          <- github.com/cockroachdb/pebble/v2 github.com/cockroachdb/pebble/v2/vfs github.com/cockroachdb/pebble/v2/sstable
 	          <- github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider
 
-	cmd/hearth <- hearth bench torture check heat server
+	cmd/hearth <- hearth bench torture check heat server admin restart
 	           <- github.com/alecthomas/kong
 `
 
 // inTests may be imported by test files besides.
-var inTests = []string{"github.com/anishathalye/porcupine"}
+var inTests = []string{"github.com/anishathalye/porcupine", "github.com/go-sql-driver/mysql"}
 
 const modulePath = "github.com/hearthdb/hearth"
 

@@ -1,0 +1,83 @@
+package chart
+
+import (
+	"errors"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func sample() Lines {
+	var kept, dump, cold []Point
+	for s := -10.0; s <= 60; s++ {
+		kept = append(kept, Point{s, 85_000})
+		dump = append(dump, Point{s, min(85_000, 3_000+max(0, s)*2_500)})
+		cold = append(cold, Point{s, 3_000 + max(0, s)*400})
+	}
+	cold[20].Y = math.NaN()
+	return Lines{
+		Title:    "A restart that nobody noticed: with its memory kept, hearth answers at full speed at once",
+		Subtitle: "16 readers, 3.6 GB of rows, uniform; disk held to 3,000 IOPS and 125 MB/s; kill -9 at zero",
+		X:        "seconds since the kill", Y: "reads per second", LogY: true, Floor: 100,
+		Lines: []Line{{"memory kept", Hearth, false, kept}, {"heat dump", Dump, false, dump}, {"cold", Cold, true, cold}},
+		Marks: []Mark{{0, "kill -9"}},
+	}
+}
+
+func TestSaveWritesLightAndDark(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "restart")
+	if err := sample().Save(base + ".svg"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", "-dark"} {
+		svg, err := os.ReadFile(base + name + ".svg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range []string{"nobody noticed", "memory kept", "kill -9", "seconds since the kill"} {
+			if !strings.Contains(string(svg), word) {
+				t.Errorf("%s.svg lacks %q", name, word)
+			}
+		}
+		f, err := os.Open(base + name + ".png")
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := png.Decode(f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := img.Bounds().Dx(), int(float64(width)/72*pngDPI); got != want {
+			t.Errorf("%s.png is %d pixels wide, want %d", name, got, want)
+		}
+	}
+}
+
+func TestNothingToDrawIsAnError(t *testing.T) {
+	l := sample()
+	for i := range l.Lines {
+		l.Lines[i].Points = []Point{{1, math.NaN()}}
+	}
+	if err := l.Save(filepath.Join(t.TempDir(), "x")); !errors.Is(err, ErrEmpty) {
+		t.Fatalf("got %v, want ErrEmpty", err)
+	}
+}
+
+func TestANaNBreaksALine(t *testing.T) {
+	l := sample()
+	if got := len(l.parts(l.Lines[2])); got != 2 {
+		t.Fatalf("got %d parts, want 2", got)
+	}
+}
+
+func TestShort(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 250: "250", 10_000: "10k", 1_500_000: "1.5M", 2e9: "2G"} {
+		if got := short(v); got != want {
+			t.Errorf("short(%v) = %q, want %q", v, got, want)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package chart
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Point of a line, in the units of the axes.
+type Point struct{ X, Y float64 }
+
+// Line is one series. A point that is NaN breaks it.
+type Line struct {
+	Name   string
+	Color  Color
+	Dashed bool
+	Points []Point
+}
+
+// Mark is a vertical line with a word: something happened at X.
+type Mark struct {
+	X    float64
+	Name string
+}
+
+// Lines is a picture of lines over a common X axis.
+type Lines struct {
+	Title    string // the finding, in a sentence
+	Subtitle string // what was measured, and how
+	X, Y     string // labels with units
+	LogY     bool   // then what is below Floor is drawn at Floor
+	Floor    float64
+	Lines    []Line
+	Marks    []Mark
+}
+
+// ErrEmpty: there is nothing to draw.
+var ErrEmpty = errors.New("picture: nothing was measured")
+
+// Save draws into base.svg, base.png, base-dark.svg and base-dark.png; a suffix .svg or .png of base is cut off.
+func (l Lines) Save(base string) error { return saveAll(base, l.draw) }
+
+func (l Lines) draw(c draw.Canvas, t theme) error {
+	p, err := l.plot(t)
+	if err != nil {
+		return err
+	}
+	var keys []key
+	for _, line := range l.Lines {
+		keys = append(keys, key{line.Name, t.stroke(line)})
+	}
+	p.Draw(head(c, t, l.Title, l.Subtitle, keys))
+	return nil
+}
+
+func (l Lines) plot(t theme) (*plot.Plot, error) {
+	p := plot.New()
+	p.BackgroundColor = t.paper
+	dressAxis(&p.X, t, l.X)
+	dressAxis(&p.Y, t, l.Y)
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = t.net, t.net
+	p.Add(grid)
+	drawn := false
+	for _, line := range l.Lines {
+		for _, part := range l.parts(line) {
+			d, err := plotter.NewLine(part)
+			if err != nil {
+				return nil, fmt.Errorf("picture: line %q: %w", line.Name, err)
+			}
+			d.LineStyle = t.stroke(line)
+			p.Add(d)
+			drawn = true
+		}
+	}
+	if !drawn {
+		return nil, ErrEmpty
+	}
+	if l.LogY {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
+		p.Y.Min = l.Floor
+		p.Y.Max = math.Pow(10, math.Ceil(math.Log10(p.Y.Max)))
+	} else {
+		p.Y.Min = min(0, p.Y.Min)
+		p.Y.Max *= 1.05
+		p.Y.Tick.Marker = thousands{}
+	}
+	for _, m := range l.Marks {
+		p.Add(drawnMark{m, t})
+	}
+	return p, nil
+}
+
+// parts cuts a line at its NaNs and lifts what lies below the floor of a logarithmic axis.
+func (l Lines) parts(line Line) (parts []plotter.XYs) {
+	var now plotter.XYs
+	flush := func() {
+		if len(now) > 0 {
+			parts = append(parts, now)
+		}
+		now = nil
+	}
+	for _, p := range line.Points {
+		if math.IsNaN(p.X) || math.IsNaN(p.Y) {
+			flush()
+			continue
+		}
+		if l.LogY {
+			p.Y = max(p.Y, l.Floor)
+		}
+		now = append(now, plotter.XY{X: p.X, Y: p.Y})
+	}
+	flush()
+	return parts
+}
+
+// stroke is how a line is drawn.
+func (t theme) stroke(l Line) draw.LineStyle {
+	s := draw.LineStyle{Color: t.series[l.Color], Width: vg.Points(1.6)}
+	if l.Dashed {
+		s.Dashes = []vg.Length{vg.Points(4), vg.Points(2.5)}
+	}
+	return s
+}
+
+// drawnMark draws a Mark over the whole height.
+type drawnMark struct {
+	Mark
+	t theme
+}
+
+func (m drawnMark) Plot(c draw.Canvas, p *plot.Plot) {
+	toX, _ := p.Transforms(&c)
+	x := toX(m.X)
+	if x < c.Min.X || x > c.Max.X {
+		return
+	}
+	c.StrokeLine2(draw.LineStyle{Color: m.t.soft, Width: vg.Points(0.8), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}, x, c.Min.Y, x, c.Max.Y)
+	c.FillText(m.t.text(8, m.t.soft), vg.Point{X: x + vg.Points(3), Y: c.Min.Y + vg.Points(4)}, m.Name)
+}

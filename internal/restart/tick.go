@@ -1,0 +1,47 @@
+package restart
+
+import (
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Every is the length of a tick.
+const Every = 100 * time.Millisecond
+
+// Tick is what was answered in one interval.
+type Tick struct {
+	End    int64 `json:"end"`              // nanoseconds since 1970
+	Done   int64 `json:"done"`             // requests answered
+	Failed int64 `json:"failed,omitempty"` // requests answered by an error
+	Late   int64 `json:"late,omitempty"`   // of those answered: later than Load.Patience
+	Behind int64 `json:"behind,omitempty"` // open loop: requests due and not begun at the end
+
+	// Latency of those answered, in microseconds.
+	P50 int64 `json:"p50,omitempty"`
+	P95 int64 `json:"p95,omitempty"`
+	P99 int64 `json:"p99,omitempty"`
+	Max int64 `json:"max,omitempty"`
+
+	// Facts are the server's own figures at the end of the tick, by name: "pool pages", "loaded", ...
+	Facts map[string]float64 `json:"facts,omitempty"`
+}
+
+// Histograms hold latencies in microseconds with two digits.
+const (
+	leastLatency = 1
+	mostLatency  = int64(10 * time.Minute / time.Microsecond)
+	digits       = 2
+)
+
+func newHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(leastLatency, mostLatency, digits)
+}
+
+// summarize puts the latencies of h into t.
+func (t *Tick) summarize(h *hdrhistogram.Histogram) {
+	if h.TotalCount() == 0 {
+		return
+	}
+	t.P50, t.P95, t.P99, t.Max = h.ValueAtPercentile(50), h.ValueAtPercentile(95), h.ValueAtPercentile(99), h.Max()
+}

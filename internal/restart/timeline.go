@@ -1,0 +1,163 @@
+package restart
+
+import (
+	"slices"
+	"time"
+)
+
+// Timeline is one restart: what was answered before and after.
+type Timeline struct {
+	Name   string            `json:"name"`   // of the case: "kill -9, dump only, uniform"
+	System string            `json:"system"` // "hearth", "InnoDB"
+	Config map[string]string `json:"config"` // everything that it took to measure this
+
+	Stop     int64  `json:"stop"`     // nanoseconds since 1970: the kill, or the request to stop
+	Launched int64  `json:"launched"` // the new process was started
+	Ticks    []Tick `json:"ticks"`    // in order
+	First    int64  `json:"first"`    // the first answer after the stop, exactly; 0: see the ticks
+	Report   string `json:"report"`   // what the server says of its start
+}
+
+// Second is what was answered in one second; Start 0 is the moment of the stop.
+type Second struct {
+	Start    int     // seconds since the stop
+	Done     int64   // answered
+	Failed   int64   // answered by an error
+	Late     int64   // answered too late
+	Behind   int64   // open loop: due and not begun at its end
+	P99, Max int64   // microseconds, the largest of its ticks
+	Measured float64 // part of the second that ticks cover
+	Facts    map[string]float64
+}
+
+// Seconds groups the ticks. A tick belongs to the second in which its middle lies.
+func (t *Timeline) Seconds() []Second {
+	by := map[int]*Second{}
+	for _, k := range t.Ticks {
+		at := k.End - int64(Every)/2 - t.Stop
+		n := int(at / int64(time.Second))
+		if at < 0 {
+			n = int((at - int64(time.Second) + 1) / int64(time.Second))
+		}
+		s := by[n]
+		if s == nil {
+			s = &Second{Start: n}
+			by[n] = s
+		}
+		s.Done, s.Failed, s.Late = s.Done+k.Done, s.Failed+k.Failed, s.Late+k.Late
+		s.Behind, s.P99, s.Max = k.Behind, max(s.P99, k.P99), max(s.Max, k.Max)
+		s.Measured += Every.Seconds()
+		if k.Facts != nil {
+			s.Facts = k.Facts
+		}
+	}
+	all := make([]Second, 0, len(by))
+	for _, s := range by {
+		all = append(all, *s)
+	}
+	slices.SortFunc(all, func(a, b Second) int { return a.Start - b.Start })
+	return all
+}
+
+// Warm is the median of the seconds before the stop, in requests per second; the first is left out, it may be cut.
+func (t *Timeline) Warm() float64 {
+	var before []float64
+	for _, s := range t.Seconds() {
+		if s.Start < -1 && s.Measured > 0.8 {
+			before = append(before, float64(s.Done)/s.Measured)
+		}
+	}
+	if len(before) > 1 {
+		before = before[1:]
+	}
+	if len(before) == 0 {
+		return 0
+	}
+	slices.Sort(before)
+	return before[len(before)/2]
+}
+
+// firstAnswer is the moment of the first answer after the stop, as exactly as it is known; 0 if there was none.
+func (t *Timeline) firstAnswer() int64 {
+	if t.First != 0 {
+		return t.First
+	}
+	for _, k := range t.Ticks {
+		if k.End > max(t.Stop, t.Launched) && k.Done > 0 {
+			return k.End - int64(Every)
+		}
+	}
+	return 0
+}
+
+// Blackout is the time from the last answer before the stop, taken as the stop itself, to the first one after.
+func (t *Timeline) Blackout() (time.Duration, bool) {
+	first := t.firstAnswer()
+	return time.Duration(first - t.Stop), first != 0
+}
+
+// after returns the throughput of the windows of one second that begin with the first answer, in requests per second.
+func (t *Timeline) after() (rates []float64) {
+	first := t.firstAnswer()
+	if first == 0 {
+		return nil
+	}
+	var done int64
+	n := 0
+	for _, k := range t.Ticks {
+		if k.End-int64(Every) < first {
+			continue
+		}
+		done += k.Done
+		if n++; n == int(time.Second/Every) {
+			rates = append(rates, float64(done))
+			done, n = 0, 0
+		}
+	}
+	return rates
+}
+
+// FirstSecond is the throughput of the first full second after the first answer as a part of Warm.
+func (t *Timeline) FirstSecond() float64 { return t.share(0) }
+
+// FifthSecond is the throughput of the fifth second after the first answer as a part of Warm.
+func (t *Timeline) FifthSecond() float64 { return t.share(4) }
+
+func (t *Timeline) share(n int) float64 {
+	after, warm := t.after(), t.Warm()
+	if n >= len(after) || warm == 0 {
+		return 0
+	}
+	return after[n] / warm
+}
+
+// Recovered is how long after the first answer the throughput is back at part (0.9) of Warm: the end of the first whole
+// second that reaches it. The first second itself counts as zero: it was never gone.
+func (t *Timeline) Recovered(part float64) (time.Duration, bool) {
+	warm := t.Warm()
+	for n, rate := range t.after() {
+		if rate >= part*warm {
+			if n == 0 {
+				return 0, true
+			}
+			return time.Duration(n+1) * time.Second, true
+		}
+	}
+	return 0, false
+}
+
+// Punctual is how long after the first answer no request is late or waits any more, until the end of the measurement;
+// false if that is never so.
+func (t *Timeline) Punctual() (time.Duration, bool) {
+	first := t.firstAnswer()
+	if first == 0 || len(t.Ticks) == 0 {
+		return 0, false
+	}
+	last := first
+	for _, k := range t.Ticks {
+		if k.End > first && (k.Late > 0 || k.Failed > 0) {
+			last = k.End
+		}
+	}
+	return time.Duration(last - first), last < t.Ticks[len(t.Ticks)-1].End
+}
