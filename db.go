@@ -11,6 +11,7 @@ import (
 
 	"github.com/hearthdb/hearth/internal/btree"
 	"github.com/hearthdb/hearth/internal/datafile"
+	"github.com/hearthdb/hearth/internal/heat"
 	"github.com/hearthdb/hearth/internal/pool"
 	"github.com/hearthdb/hearth/internal/recovery"
 	"github.com/hearthdb/hearth/internal/region"
@@ -32,6 +33,7 @@ type DB struct {
 	checkpointer *recovery.Checkpointer
 	txns         *txn.Manager
 	catalog      *btree.Tree
+	warmer       *heat.Warmer
 	trees        sync.Map // space uint32 → *treeState
 	names        nameCache
 	report       StartReport

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hearthdb/hearth/internal/datafile"
+	"github.com/hearthdb/hearth/internal/heat"
 	"github.com/hearthdb/hearth/internal/page"
 	"github.com/hearthdb/hearth/internal/pool"
 	"github.com/hearthdb/hearth/internal/recovery"
@@ -32,6 +33,8 @@ var (
 	ErrInUse           = errors.New("the database is in use")
 	ErrDead            = wal.ErrDead // the disk failed; reopen the database
 	ErrNoDatabase      = recovery.ErrNoControl
+	ErrForeignDump     = heat.ErrForeign // a heat dump of other data
+	ErrNoDump          = heat.ErrNoDump  // no heat dump is there
 )
 
 // CorruptError reports bytes on the disk or in memory that contradict themselves.

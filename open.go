@@ -13,6 +13,7 @@ import (
 	"github.com/hearthdb/hearth/internal/btree"
 	"github.com/hearthdb/hearth/internal/datafile"
 	"github.com/hearthdb/hearth/internal/file"
+	"github.com/hearthdb/hearth/internal/heat"
 	"github.com/hearthdb/hearth/internal/page"
 	"github.com/hearthdb/hearth/internal/pool"
 	"github.com/hearthdb/hearth/internal/recovery"
@@ -25,6 +26,7 @@ import (
 const (
 	lockFile = "lock"
 	logDir   = "log"
+	heatDir  = "heat"
 )
 
 // start is a start under way: what it has opened so far, and what it will tell.
@@ -316,6 +318,11 @@ func (s *start) openPool(context.Context) error {
 		return err
 	}
 	s.onFailure(func() error { db.pool.Close(); return nil })
+	db.warmer = heat.New(heat.Config{
+		FS: s.opts.fs, Dir: filepath.Join(s.dir, heatDir), UUID: s.control.UUID, Pool: db.pool, Files: db.files,
+		LSN: l.Tail, Logger: s.opts.Logger, Interval: s.opts.HeatDumpInterval, Percent: s.opts.HeatDumpPercent,
+		Kept: s.opts.HeatDumpsKept, Floor: s.opts.PrewarmFloor, Order: s.opts.PrewarmOrder,
+	})
 	return nil
 }
 

@@ -56,6 +56,20 @@ type Options struct {
 	// quarter of a core at most, where the kernel can.
 	SmallPages bool
 
+	// HeatDumpInterval is how often the list of pages in memory is written, for a start that finds no memory; default 60 s,
+	// below 0: never by itself.
+	HeatDumpInterval   time.Duration
+	HeatDumpPercent    int    // of the pool, the hottest, in a dump; default 100
+	HeatDumpAtShutdown Switch // default On
+	HeatDumpsKept      int    // dumps kept in the data directory; default 3
+
+	// Prewarm says what a start that finds no memory does with the newest dump; default PrewarmBackground.
+	Prewarm      PrewarmMode
+	PrewarmLimit time.Duration // of PrewarmBlocking; default 60 s
+	PrewarmFloor int           // percent of the disk's throughput that a load gets beside busy readers; default 10, 1 to 90
+	PrewarmFile  string        // the dump to load at start; default: the newest of the data directory
+	PrewarmOrder LoadOrder     // default OrderHeat
+
 	// LogFlushInterval is how long a commit with DurabilityProcess may wait for the disk; default 1 s.
 	LogFlushInterval time.Duration
 
@@ -71,6 +85,15 @@ const (
 	DefaultMemoryDir   = "/dev/shm"
 	DefaultLockWait    = 50 * time.Second
 	DefaultMaxWriters  = 1000
+
+	DefaultHeatDumpInterval = time.Minute
+	DefaultHeatDumpPercent  = 100
+	DefaultHeatDumpsKept    = 3
+	DefaultPrewarmLimit     = time.Minute
+	DefaultPrewarmFloor     = 10
+	// MaxPrewarmFloor leaves the readers their part.
+	MaxPrewarmFloor = 90
+
 	// MinLogSegments is how many segments a log is at least long.
 	MinLogSegments = 4
 	// MinPoolSize is the smallest pool: a few transactions at a time, each at its largest.
@@ -116,6 +139,7 @@ func (o *Options) withDefaults() (Options, error) {
 	if v.fs == nil {
 		v.fs = file.OS
 	}
+	v.warmthDefaults()
 	var errs []error
 	bad := func(cond bool, format string, args ...any) {
 		if cond {
@@ -131,10 +155,49 @@ func (o *Options) withDefaults() (Options, error) {
 	bad(v.MaxWriters < 1 || v.MaxWriters > DefaultMaxWriters, "max writers is %d, want 1 to %d", v.MaxWriters, DefaultMaxWriters)
 	bad(v.LockWait < 0, "lock wait is %v, want at least 0", v.LockWait)
 	bad(v.LogFlushInterval < 0, "log flush interval is %v, want at least 0", v.LogFlushInterval)
+	v.checkWarmth(bad)
 	if len(errs) > 0 {
 		return v, fmt.Errorf("options: %w", errors.Join(errs...))
 	}
 	return v, nil
+}
+
+func (o *Options) warmthDefaults() {
+	if o.HeatDumpInterval == 0 {
+		o.HeatDumpInterval = DefaultHeatDumpInterval
+	}
+	if o.HeatDumpPercent == 0 {
+		o.HeatDumpPercent = DefaultHeatDumpPercent
+	}
+	if o.HeatDumpAtShutdown == "" {
+		o.HeatDumpAtShutdown = On
+	}
+	if o.HeatDumpsKept == 0 {
+		o.HeatDumpsKept = DefaultHeatDumpsKept
+	}
+	if o.Prewarm == "" {
+		o.Prewarm = PrewarmBackground
+	}
+	if o.PrewarmLimit == 0 {
+		o.PrewarmLimit = DefaultPrewarmLimit
+	}
+	if o.PrewarmFloor == 0 {
+		o.PrewarmFloor = DefaultPrewarmFloor
+	}
+	if o.PrewarmOrder == "" {
+		o.PrewarmOrder = OrderHeat
+	}
+}
+
+func (o *Options) checkWarmth(bad func(cond bool, format string, args ...any)) {
+	bad(o.HeatDumpPercent < 1 || o.HeatDumpPercent > 100, "heat dump percent is %d, want 1 to 100", o.HeatDumpPercent)
+	bad(o.HeatDumpAtShutdown != On && o.HeatDumpAtShutdown != Off, "heat dump at shutdown is %q, want on or off", o.HeatDumpAtShutdown)
+	bad(o.HeatDumpsKept < 1, "heat dumps kept is %d, want at least 1", o.HeatDumpsKept)
+	bad(o.Prewarm != PrewarmBackground && o.Prewarm != PrewarmBlocking && o.Prewarm != PrewarmOff,
+		"prewarm is %q, want background, blocking or off", o.Prewarm)
+	bad(o.PrewarmLimit < 0, "prewarm limit is %v, want at least 0", o.PrewarmLimit)
+	bad(o.PrewarmFloor < 1 || o.PrewarmFloor > MaxPrewarmFloor, "prewarm floor is %d, want 1 to %d", o.PrewarmFloor, MaxPrewarmFloor)
+	bad(o.PrewarmOrder != OrderHeat && o.PrewarmOrder != OrderPhysical, "prewarm order is %q, want heat or physical", o.PrewarmOrder)
 }
 
 func (o *Options) frames() int { return int(o.PoolSize / page.Size) }

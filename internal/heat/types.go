@@ -1,0 +1,117 @@
+package heat
+
+import "time"
+
+// DumpOptions of one dump.
+type DumpOptions struct {
+	Percent int    // of the pool's frames, the hottest pages; 0: as configured
+	Path    string // the file to write; "": a new one among those kept in the data directory
+}
+
+// DumpInfo tells of a dump that was written.
+type DumpInfo struct {
+	File         string        `json:"file"`
+	At           time.Time     `json:"at"`
+	Pages        int64         `json:"pages"`
+	Bytes        int64         `json:"bytes"`
+	Took         time.Duration `json:"took"`
+	LongestStall time.Duration `json:"longest_stall"` // the longest the walk over the descriptors went on without a pause
+	Automatic    bool          `json:"automatic"`     // by the interval or at shutdown
+}
+
+// Order says in which order a load reads the pages of a dump.
+type Order string
+
+const (
+	OrderHeat     Order = "heat"     // bands from hot to cold, by place on the disk inside a band
+	OrderPhysical Order = "physical" // by place on the disk alone, for comparison
+)
+
+// LoadOptions of one load.
+type LoadOptions struct {
+	Path     string        // a dump file; "": the newest whole one in the data directory
+	Order    Order         // "": as configured
+	Blocking bool          // return at the end of the load, not at its beginning
+	Limit    time.Duration // with Blocking: return after so long at the latest, while the load goes on; 0: no limit
+}
+
+// State of the load.
+type State string
+
+const (
+	StateIdle      State = "idle"      // none since the start
+	StateLoading   State = "loading"   //
+	StatePaused    State = "paused"    //
+	StateDone      State = "done"      // every page of the dump was seen to
+	StateCancelled State = "cancelled" // by Cancel, another load or the end of the process
+	StateFailed    State = "failed"    // Status.Error says why
+)
+
+// Status is what can be said of the heat dump and of the load. The counts of pages are exact: Total is the sum of Loaded,
+// Present, Gone, NoRoom, Failed and Left.
+type Status struct {
+	State   State         `json:"state"`
+	File    string        `json:"file,omitempty"`  // that is or was loaded
+	Order   Order         `json:"order,omitempty"` //
+	Error   string        `json:"error,omitempty"` // why nothing is loaded: the dump is damaged, foreign, missing
+	Started time.Time     `json:"started,omitzero"`
+	Took    time.Duration `json:"took"` // so far, or until the end; pauses count
+
+	Total   int64 `json:"total"`   // pages in the dump
+	Loaded  int64 `json:"loaded"`  // brought in by the load, fault-around included
+	Present int64 `json:"present"` // in the pool already, or brought in by others
+	Gone    int64 `json:"gone"`    // skipped: dropped, freed or never written
+	NoRoom  int64 `json:"no_room"` // skipped: no free frame, the pool is smaller than the dump or others filled it
+	Failed  int64 `json:"failed"`  // could not be read
+	Left    int64 `json:"left"`    // not seen to yet
+	Around  int64 `json:"around"`  // of Loaded: came along with a page that somebody waited for
+
+	Bands int `json:"bands"` // in the dump
+	Band  int `json:"band"`  // being loaded, from 0, the hottest
+
+	BytesRead      int64   `json:"bytes_read"`       // from the files, for the load
+	Reads          int64   `json:"reads"`            // operations
+	BytesPerSecond float64 `json:"bytes_per_second"` // over the last seconds, or in all when it is over
+	SecondsLeft    float64 `json:"seconds_left"`     // at that rate; 0 when nothing is loading
+
+	Device     Device     `json:"device"`
+	Accounting Accounting `json:"accounting"`
+
+	LastDump *DumpInfo `json:"last_dump,omitempty"`
+	// DumpWithheld says why automatic dumps are not written at the moment; "" when they are.
+	DumpWithheld string `json:"dump_withheld,omitempty"`
+	DumpError    string `json:"dump_error,omitempty"` // of the last dump, when it failed
+	// LongestStall is the longest of all dumps since the start.
+	LongestStall time.Duration `json:"longest_stall"`
+}
+
+// Bound says what holds a device back.
+type Bound string
+
+const (
+	BoundUnknown   Bound = ""
+	BoundNone      Bound = "none"      // nothing found yet: it answers as fast as it is asked
+	BoundIOPS      Bound = "iops"      // operations a second
+	BoundBandwidth Bound = "bandwidth" // bytes a second
+)
+
+// Device is what the load found out about the disk by watching it. Zero means not found out.
+type Device struct {
+	Bound          Bound   `json:"bound"`
+	IOPS           float64 `json:"iops"`             // reads a second at most
+	BytesPerSecond float64 `json:"bytes_per_second"` // read at most
+	ReadBytes      int64   `json:"read_bytes"`       // size of one read of the load, now
+	InFlight       int     `json:"in_flight"`        // reads of the load at a time, now
+	Share          float64 `json:"share"`            // of the device's bytes that went to the load, over the last second
+	MissLatency    float64 `json:"miss_latency"`     // seconds a foreground miss takes beside the load
+	MissAlone      float64 `json:"miss_alone"`       // seconds it takes without
+}
+
+// Accounting says what the pages were worth that loads brought in. Pages = Used + Unused + EvictedUnused.
+type Accounting struct {
+	Pages         int64 `json:"pages"`          // brought in
+	Used          int64 `json:"used"`           // and read since by somebody
+	Unused        int64 `json:"unused"`         // in the pool and not read yet
+	EvictedUnused int64 `json:"evicted_unused"` // left the pool before anybody read them
+	Hits          int64 `json:"hits"`           // reads they served; estimated from a sample
+}

@@ -1,0 +1,86 @@
+package hearth
+
+import (
+	"context"
+
+	"github.com/hearthdb/hearth/internal/heat"
+)
+
+// The vocabulary of Warmth.
+type (
+	DumpOptions  = heat.DumpOptions // Warmth.Dump
+	DumpInfo     = heat.DumpInfo    // tells of a dump that was written
+	LoadOptions  = heat.LoadOptions // Warmth.Load
+	WarmthStatus = heat.Status      // progress of a load, in exact numbers, and the last dump
+	WarmthState  = heat.State       // of the load
+	DeviceLimits = heat.Device      // what the load found out about the disk
+	WarmthWorth  = heat.Accounting  // what the pages were worth that loads brought in
+	LoadOrder    = heat.Order       // Options.PrewarmOrder, LoadOptions.Order
+)
+
+// Orders and states.
+const (
+	OrderHeat     = heat.OrderHeat
+	OrderPhysical = heat.OrderPhysical
+
+	WarmthIdle      = heat.StateIdle
+	WarmthLoading   = heat.StateLoading
+	WarmthPaused    = heat.StatePaused
+	WarmthDone      = heat.StateDone
+	WarmthCancelled = heat.StateCancelled
+	WarmthFailed    = heat.StateFailed
+)
+
+// PrewarmMode says what a start does with the newest dump.
+type PrewarmMode string
+
+const (
+	PrewarmBackground PrewarmMode = "background" // load it behind the first answer
+	PrewarmBlocking   PrewarmMode = "blocking"   // load it before Open returns, for PrewarmLimit at most, and the rest behind it
+	PrewarmOff        PrewarmMode = "off"        // leave it
+)
+
+// Switch is a choice whose default is on.
+type Switch string
+
+const (
+	On  Switch = "on"
+	Off Switch = "off"
+)
+
+// Warmth keeps the list of wanted pages on the disk (the heat dump), so that a start that finds no memory knows which pages
+// to read first, and reads them (prewarm). It may be used by many goroutines.
+type Warmth struct{ db *DB }
+
+// Warmth of the database.
+func (db *DB) Warmth() *Warmth { return &Warmth{db} }
+
+// Dump writes which pages are in memory, from hot to cold. It stalls nobody.
+func (w *Warmth) Dump(ctx context.Context, o DumpOptions) (DumpInfo, error) {
+	if w.db.closed.Load() {
+		return DumpInfo{}, ErrClosed
+	}
+	i, err := w.db.warmer.Dump(ctx, o)
+	return i, mapError(err)
+}
+
+// Load begins to read the pages of a dump into free memory, behind what it returns to, unless o says otherwise. A load that is
+// under way ends as cancelled. A dump of other data is ErrForeignDump, a damaged one CorruptError.
+func (w *Warmth) Load(ctx context.Context, o LoadOptions) error {
+	if w.db.closed.Load() {
+		return ErrClosed
+	}
+	return mapError(w.db.warmer.Load(ctx, o))
+}
+
+// Pause holds the load until Resume. Reads under way end.
+func (w *Warmth) Pause() { w.db.warmer.Pause() }
+
+// Resume goes on where Pause stopped.
+func (w *Warmth) Resume() { w.db.warmer.Resume() }
+
+// Cancel ends the load. What it brought in stays.
+func (w *Warmth) Cancel() { w.db.warmer.Cancel() }
+
+// Status of the load and the dumps.
+func (w *Warmth) Status() WarmthStatus { return w.db.warmer.Status() }
