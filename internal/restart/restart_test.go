@@ -1,0 +1,167 @@
+package restart
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// stub is a server whose behaviour is known: it answers in fast, is silent during the blackout and slow during the brownout.
+type stub struct {
+	start                     time.Time
+	stop, blackout, brownout  time.Duration // the brownout begins where the blackout ends
+	fast, slow                time.Duration
+	answered, first, refusals atomic.Int64
+}
+
+func (s *stub) op(ctx context.Context) error {
+	since := time.Since(s.start)
+	switch {
+	case since < s.stop:
+		time.Sleep(s.fast)
+	case since < s.stop+s.blackout:
+		time.Sleep(time.Millisecond)
+		s.refusals.Add(1)
+		return errors.New("connection refused")
+	case since < s.stop+s.blackout+s.brownout:
+		time.Sleep(s.slow)
+	default:
+		time.Sleep(s.fast)
+	}
+	s.answered.Add(1)
+	return ctx.Err()
+}
+
+// measure runs the load against the stub for as long as it takes to recover.
+func measure(t *testing.T, s *stub, l Load, workers int, length time.Duration) *Timeline {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), length)
+	defer cancel()
+	s.start = time.Now()
+	ops := make([]Op, workers)
+	for i := range ops {
+		ops[i] = s.op
+	}
+	line := &Timeline{Name: "stub", Stop: s.start.Add(s.stop).UnixNano(), Launched: s.start.Add(s.stop).UnixNano()}
+	l.Run(ctx, ops, func(k Tick) { line.Ticks = append(line.Ticks, k) })
+	return line
+}
+
+func near(t *testing.T, what string, got, want, within time.Duration) {
+	t.Helper()
+	if got < want-within || got > want+within {
+		t.Errorf("%s: got %v, want %v within %v", what, got, want, within)
+	}
+}
+
+// A blackout of 3 s and a brownout of 10 s, made on purpose, come out as such; with -short they are three times shorter.
+func TestKnownStallsComeOutAsSuch(t *testing.T) {
+	scale := time.Second
+	if testing.Short() {
+		scale /= 3
+	}
+	s := &stub{stop: 12 * scale, blackout: 3 * scale, brownout: 10 * scale, fast: 2 * time.Millisecond, slow: 40 * time.Millisecond}
+	line := measure(t, s, Load{}, 4, 28*scale)
+	blackout, ok := line.Blackout()
+	if !ok {
+		t.Fatal("no answer after the stop")
+	}
+	near(t, "blackout", blackout, 3*scale, 2*Every)
+	recovered, ok := line.Recovered(0.9)
+	if !ok {
+		t.Fatal("never recovered")
+	}
+	near(t, "seconds to 90 %", recovered, 10*scale+time.Second, time.Second+2*Every)
+	if share := line.FirstSecond(); share < 0.01 || share > 0.2 {
+		t.Errorf("throughput in the first second: got %.3f of warm, want about 2/40", share)
+	}
+	var failed int64
+	for _, k := range line.Ticks {
+		failed += k.Failed
+	}
+	if want := s.refusals.Load(); failed > want || failed < want-int64(len("workers")) {
+		t.Errorf("got %d failed requests, the stub refused %d", failed, want)
+	}
+}
+
+// In an open loop the requests that were due during a stall are late, also those that were not sent in it.
+func TestOpenLoopCountsFromWhenARequestWasDue(t *testing.T) {
+	const rate = 200
+	s := &stub{stop: 2 * time.Second, blackout: 0, brownout: time.Second, fast: time.Millisecond, slow: time.Second}
+	line := measure(t, s, Load{Rate: rate, Patience: 50 * time.Millisecond}, 2, 6*time.Second)
+	var late, worst int64
+	for _, k := range line.Ticks {
+		late, worst = late+k.Late, max(worst, k.Max)
+	}
+	// Two workers stood still for a second: all that was due then is late, though only two requests were slow by themselves.
+	if late < rate*8/10 {
+		t.Errorf("got %d late requests, want about %d", late, rate)
+	}
+	near(t, "largest latency", time.Duration(worst)*time.Microsecond, time.Second, 400*time.Millisecond)
+	if punctual, ok := line.Punctual(); !ok || punctual < time.Second/2 {
+		t.Errorf("punctual again after %v (%v), want more than a second after the stop", punctual, ok)
+	}
+}
+
+func TestSecondsBeginAtTheStop(t *testing.T) {
+	line := &Timeline{Stop: 1_000 * int64(time.Second)}
+	for n := -20; n < 20; n++ {
+		line.Ticks = append(line.Ticks, Tick{End: line.Stop + int64(n+1)*int64(Every), Done: int64(n + 100)})
+	}
+	s := line.Seconds()
+	if len(s) != 4 || s[0].Start != -2 || s[3].Start != 1 {
+		t.Fatalf("got seconds %+v", s)
+	}
+	for _, x := range s {
+		if x.Measured < 0.99 || x.Measured > 1.01 {
+			t.Errorf("second %d: measured %v", x.Start, x.Measured)
+		}
+	}
+	if s[2].Done != 100+101+102+103+104+105+106+107+108+109 {
+		t.Errorf("the first second has %d", s[2].Done)
+	}
+}
+
+// A process in the cage reads no faster than its disk.
+func TestCageHoldsTheDiskBack(t *testing.T) {
+	dir := t.TempDir()
+	cage, err := NewCage(dir, Disk{IOPS: 1000, BytesPerSecond: 16 << 20})
+	if errors.Is(err, ErrNoCage) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := cage.Remove(); err != nil {
+			t.Error(err)
+		}
+	}()
+	file := dir + "/data"
+	if err := os.WriteFile(file, make([]byte, 16<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", `read go && exec dd if="$0" of=/dev/null iflag=direct bs=1M status=none`, file)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cage.Enter(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	in.Write([]byte("go\n"))
+	if err := cmd.Wait(); err != nil {
+		t.Skipf("dd: %v (no direct I/O on %s?)", err, dir)
+	}
+	if took := time.Since(start); took < 500*time.Millisecond {
+		t.Errorf("16 MiB at 16 MiB/s took %v", took)
+	}
+}
