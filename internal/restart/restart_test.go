@@ -12,10 +12,10 @@ import (
 
 // stub is a server whose behaviour is known: it answers in fast, is silent during the blackout and slow during the brownout.
 type stub struct {
-	start                     time.Time
-	stop, blackout, brownout  time.Duration // the brownout begins where the blackout ends
-	fast, slow                time.Duration
-	answered, first, refusals atomic.Int64
+	start                    time.Time
+	stop, blackout, brownout time.Duration // the brownout begins where the blackout ends
+	fast, slow               time.Duration
+	refusals                 atomic.Int64
 }
 
 func (s *stub) op(ctx context.Context) error {
@@ -23,6 +23,9 @@ func (s *stub) op(ctx context.Context) error {
 	switch {
 	case since < s.stop:
 		time.Sleep(s.fast)
+		if s.blackout > 0 && time.Since(s.start) >= s.stop { // it dies with its server
+			return errors.New("connection lost")
+		}
 	case since < s.stop+s.blackout:
 		time.Sleep(time.Millisecond)
 		s.refusals.Add(1)
@@ -32,7 +35,6 @@ func (s *stub) op(ctx context.Context) error {
 	default:
 		time.Sleep(s.fast)
 	}
-	s.answered.Add(1)
 	return ctx.Err()
 }
 
@@ -64,27 +66,27 @@ func TestKnownStallsComeOutAsSuch(t *testing.T) {
 	if testing.Short() {
 		scale /= 3
 	}
-	s := &stub{stop: 12 * scale, blackout: 3 * scale, brownout: 10 * scale, fast: 2 * time.Millisecond, slow: 40 * time.Millisecond}
-	line := measure(t, s, Load{}, 4, 28*scale)
+	s := &stub{stop: 12 * scale, blackout: 3 * scale, brownout: 10 * scale, fast: 10 * time.Millisecond, slow: 200 * time.Millisecond}
+	line := measure(t, s, Load{}, 4, 25*scale+3*time.Second)
 	blackout, ok := line.Blackout()
 	if !ok {
 		t.Fatal("no answer after the stop")
 	}
-	near(t, "blackout", blackout, 3*scale, 2*Every)
-	recovered, ok := line.Recovered(0.9)
+	near(t, "blackout", blackout, 3*scale, 3*Every)
+	recovered, ok := line.Recovered(0.8) // the machine may be busy with other tests
 	if !ok {
 		t.Fatal("never recovered")
 	}
-	near(t, "seconds to 90 %", recovered, 10*scale+time.Second, time.Second+2*Every)
+	near(t, "seconds to 80 %", recovered, 10*scale+time.Second, time.Second+3*Every)
 	if share := line.FirstSecond(); share < 0.01 || share > 0.2 {
-		t.Errorf("throughput in the first second: got %.3f of warm, want about 2/40", share)
+		t.Errorf("throughput in the first second: got %.3f of warm, want about 10/200", share)
 	}
 	var failed int64
 	for _, k := range line.Ticks {
 		failed += k.Failed
 	}
-	if want := s.refusals.Load(); failed > want || failed < want-int64(len("workers")) {
-		t.Errorf("got %d failed requests, the stub refused %d", failed, want)
+	if want := s.refusals.Load(); failed < want || failed > want+4 {
+		t.Errorf("got %d failed requests, the stub refused %d and lost at most 4", failed, want)
 	}
 }
 
@@ -102,9 +104,12 @@ func TestOpenLoopCountsFromWhenARequestWasDue(t *testing.T) {
 		t.Errorf("got %d late requests, want about %d", late, rate)
 	}
 	near(t, "largest latency", time.Duration(worst)*time.Microsecond, time.Second, 400*time.Millisecond)
-	if punctual, ok := line.Punctual(); !ok || punctual < time.Second/2 {
-		t.Errorf("punctual again after %v (%v), want more than a second after the stop", punctual, ok)
+	first, _ := line.Blackout() // nobody was refused, but the first to be answered waited for a second
+	punctual, ok := line.Punctual()
+	if !ok {
+		t.Fatal("never punctual again")
 	}
+	near(t, "punctual again after the stop", first+punctual, 1200*time.Millisecond, 500*time.Millisecond)
 }
 
 func TestSecondsBeginAtTheStop(t *testing.T) {

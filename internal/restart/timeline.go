@@ -83,8 +83,8 @@ func (t *Timeline) firstAnswer() int64 {
 		return t.First
 	}
 	for _, k := range t.Ticks {
-		if k.End > max(t.Stop, t.Launched) && k.Done > 0 {
-			return k.End - int64(Every)
+		if begin := k.End - int64(Every); begin >= t.Stop && k.Done > 0 { // a tick that the stop lies in may count answers before it
+			return begin
 		}
 	}
 	return 0
