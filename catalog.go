@@ -208,7 +208,7 @@ func (tx *Tx) CreateTree(name string) (*Tree, error) {
 		return nil, err
 	}
 	// The lock first: whoever else creates or drops the name has ended then.
-	_, err := tx.tx.Lock(tx.ctx, tx.db.catalog, []byte(name), lock.Exclusive, lock.Options{}, nil)
+	_, err := tx.tx.Lock(tx.ctx, tx.db.catalog, []byte(name), lock.Exclusive, txn.LockOptions{}, nil)
 	switch {
 	case err == nil:
 		return nil, fmt.Errorf("%w: %q", ErrTreeExists, name)
@@ -242,7 +242,7 @@ func (tx *Tx) DropTree(name string) error {
 	if err := tx.changeCatalog(name); err != nil {
 		return err
 	}
-	v, err := tx.tx.Lock(tx.ctx, tx.db.catalog, []byte(name), lock.Exclusive, lock.Options{}, nil)
+	v, err := tx.tx.Lock(tx.ctx, tx.db.catalog, []byte(name), lock.Exclusive, txn.LockOptions{}, nil)
 	if errors.Is(err, ErrKeyNotFound) {
 		return fmt.Errorf("%w: %q", ErrTreeNotFound, name)
 	} else if err != nil {
@@ -313,7 +313,7 @@ func (t *Tree) enter() error {
 		}
 		s.writers.Add(-1)
 		// Somebody is dropping it: wait until that has ended, and see which way.
-		v, err := tx.tx.Lock(tx.ctx, tx.db.catalog, []byte(t.name), lock.Shared, lock.Options{}, nil)
+		v, err := tx.tx.Lock(tx.ctx, tx.db.catalog, []byte(t.name), lock.Shared, txn.LockOptions{}, nil)
 		if errors.Is(err, ErrKeyNotFound) {
 			return fmt.Errorf("%w: %q was dropped", ErrTreeNotFound, t.name)
 		} else if err != nil {

@@ -10,7 +10,12 @@ type Cursor struct {
 }
 
 // Cursor makes a cursor over the tree.
-func (t *Tree) Cursor() *Cursor { return &Cursor{t.tx, t.tx.tx.Cursor(t.state.tree)} }
+func (t *Tree) Cursor() *Cursor { return t.CursorWith(ReadOptions{}) }
+
+// CursorWith makes a cursor that sees what o says. A current one holds purge up until it is closed.
+func (t *Tree) CursorWith(o ReadOptions) *Cursor {
+	return &Cursor{t.tx, t.tx.tx.CursorWith(t.state.tree, o.txn())}
+}
 
 // First goes to the first key. Like all moves it returns false when there is no such key, or on an error (see Err).
 func (c *Cursor) First() bool { return c.c.First(c.tx.ctx) }

@@ -34,7 +34,7 @@ func TestTreeGoneWhileOpen(t *testing.T) {
 	uses := map[string]func(*Tree) error{
 		"get":    func(tree *Tree) error { _, err := tree.Get([]byte("k")); return err },
 		"put":    func(tree *Tree) error { return tree.Put([]byte("k"), nil) },
-		"delete": func(tree *Tree) error { return tree.Delete([]byte("k")) },
+		"delete": func(tree *Tree) error { _, err := tree.Delete([]byte("k")); return err },
 		"lock":   func(tree *Tree) error { _, err := tree.GetForUpdate([]byte("k"), LockOptions{}); return err },
 		"cursor": func(tree *Tree) error {
 			c := tree.Cursor()

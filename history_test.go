@@ -107,7 +107,7 @@ func registerCall(ctx context.Context, db *DB, in registerInput, how int) (out i
 		}
 	}
 	if in.new == 0 {
-		err = t.Delete(key)
+		_, err = t.Delete(key)
 	} else {
 		err = t.Put(key, strconv.AppendInt(nil, int64(in.new), 10))
 	}

@@ -351,7 +351,8 @@ func (s *session) inTree(tree *Tree, verb string, arg func(int) string) (string,
 	case "insert":
 		return "ok", tree.Insert(key, []byte(arg(1)))
 	case "delete":
-		return "ok", tree.Delete(key)
+		_, err := tree.Delete(key)
+		return "ok", err
 	case "walk":
 		s.walk = tree.Cursor()
 		return "ok", nil

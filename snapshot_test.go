@@ -55,7 +55,7 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 					return err
 				}
 				if n += side.by; n == 0 {
-					err = tree.Delete(key(side.account))
+					_, err = tree.Delete(key(side.account))
 				} else {
 					err = tree.Put(key(side.account), value(max(n, -n)))
 				}

@@ -27,6 +27,19 @@ type Tree struct {
 // Name of the tree.
 func (t *Tree) Name() string { return t.name }
 
+// ReadOptions say what a read sees. The zero value: the transaction's snapshot and all its own writes, as Get and Cursor do.
+type ReadOptions struct {
+	// Current: what is committed when GetWith or CursorWith is called, instead of the transaction's snapshot.
+	Current bool
+	// Before, when it was taken: of the transaction's own writes only those made before that savepoint, so that a statement does
+	// not meet the rows it has just written. A later RollbackTo or Statement does not matter to it.
+	Before Savepoint
+}
+
+func (o ReadOptions) txn() txn.ReadOptions {
+	return txn.ReadOptions{Current: o.Current, Before: o.Before.sp}
+}
+
 // Get returns the value of key in the transaction's snapshot, or ErrKeyNotFound. The slice is the caller's for good.
 func (t *Tree) Get(key []byte) ([]byte, error) { return t.GetTo(nil, key) }
 
@@ -36,6 +49,18 @@ func (t *Tree) GetTo(dst, key []byte) ([]byte, error) {
 		return dst, err
 	}
 	v, err := t.tx.tx.Get(t.tx.ctx, t.state.tree, key, dst)
+	if err != nil {
+		return dst, t.tx.fail(err)
+	}
+	return v, nil
+}
+
+// GetWith is GetTo that sees what o says.
+func (t *Tree) GetWith(dst, key []byte, o ReadOptions) ([]byte, error) {
+	if err := t.tx.usable(); err != nil {
+		return dst, err
+	}
+	v, err := t.tx.tx.GetWith(t.tx.ctx, t.state.tree, key, dst, o.txn())
 	if err != nil {
 		return dst, t.tx.fail(err)
 	}
@@ -58,22 +83,25 @@ func (t *Tree) Insert(key, value []byte) error {
 	return t.tx.fail(t.tx.tx.Insert(t.tx.ctx, t.state.tree, key, value))
 }
 
-// Delete removes key. It is no error if it is not there.
-func (t *Tree) Delete(key []byte) error {
+// Delete removes key and says whether it was there. If not, nothing is changed and that is no error.
+func (t *Tree) Delete(key []byte) (found bool, err error) {
 	if err := t.enter(); err != nil {
-		return err
+		return false, err
 	}
-	_, err := t.tx.tx.Delete(t.tx.ctx, t.state.tree, key)
-	return t.tx.fail(err)
+	found, err = t.tx.tx.Delete(t.tx.ctx, t.state.tree, key)
+	return found, t.tx.fail(err)
 }
 
 // LockOptions say how a locking read waits.
 type LockOptions struct {
 	NoWait bool // ErrLocked instead of waiting
+	// Before, when it was taken: the value is the one before the transaction's own writes at or after that savepoint, or
+	// ErrKeyNotFound if there was none. The zero value: its latest own value. The lock is the same.
+	Before Savepoint
 }
 
 // GetForUpdate locks key exclusively until the transaction ends, whether it is there or not, and returns its latest
-// committed value, or the transaction's own. ErrKeyNotFound: it is not there, and locked.
+// committed value, or the transaction's own (see LockOptions.Before). ErrKeyNotFound: it is not there, and locked.
 func (t *Tree) GetForUpdate(key []byte, opts LockOptions) ([]byte, error) {
 	return t.lock(key, lock.Exclusive, opts)
 }
@@ -87,7 +115,7 @@ func (t *Tree) lock(key []byte, mode lock.Mode, opts LockOptions) ([]byte, error
 	if err := t.tx.usable(); err != nil {
 		return nil, err
 	}
-	v, err := t.tx.tx.Lock(t.tx.ctx, t.state.tree, key, mode, lock.Options{NoWait: opts.NoWait}, nil)
+	v, err := t.tx.tx.Lock(t.tx.ctx, t.state.tree, key, mode, txn.LockOptions{NoWait: opts.NoWait, Before: opts.Before.sp}, nil)
 	if err != nil {
 		return nil, t.tx.fail(err)
 	}

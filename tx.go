@@ -92,6 +92,10 @@ func (tx *Tx) fail(err error) error {
 	return mapError(err)
 }
 
+// SetContext makes ctx bound all waiting from now on: that of a statement, say, so that ending it ends a wait for a lock. The
+// transaction stays open when ctx ends; only Rollback does not care about it.
+func (tx *Tx) SetContext(ctx context.Context) { tx.ctx = ctx }
+
 // ID is the transaction's number, 0 before its first write.
 func (tx *Tx) ID() uint64 { return tx.tx.ID() }
 
@@ -132,7 +136,7 @@ func (tx *Tx) end() {
 	}
 }
 
-// Savepoint is a place to roll back to.
+// Savepoint is a place to roll back to, and a moment for ReadOptions.Before. The zero value is none.
 type Savepoint struct{ sp txn.Savepoint }
 
 // Savepoint marks the present state of the transaction.

@@ -316,8 +316,14 @@ func mvDoKey(m *mvModel, mt *mvTx, t *Tree, s mvStep) (got, want string) {
 	case mvDelete:
 		if want == "ok" && there {
 			mt.own[key] = mvWrite{}
+		} else if want == "ok" {
+			want = mvError(ErrKeyNotFound)
 		}
-		return mvError(t.Delete([]byte(key))), want
+		found, err := t.Delete([]byte(key))
+		if err == nil && !found {
+			err = ErrKeyNotFound
+		}
+		return mvError(err), want
 	}
 	if want == "ok" {
 		mt.own[key] = mvWrite{val, true}

@@ -307,7 +307,7 @@ func (j *job) puts(name string, n int) error {
 		key := mainKey(j.rng.IntN(mainKeys))
 		if j.rng.IntN(5) == 0 {
 			j.effects = append(j.effects, effect{op: effectDelete, tree: name, key: key})
-			err = t.Delete([]byte(key))
+			_, err = t.Delete([]byte(key))
 		} else {
 			err = j.put(t, name, key, j.value())
 		}
@@ -327,7 +327,7 @@ func (j *job) deleteRun() error {
 	from := j.rng.IntN(mainKeys)
 	for i := from; i < min(from+100, mainKeys); i++ {
 		j.effects = append(j.effects, effect{op: effectDelete, tree: j.mainTree(), key: mainKey(i)})
-		if err := t.Delete([]byte(mainKey(i))); err != nil {
+		if _, err := t.Delete([]byte(mainKey(i))); err != nil {
 			return err
 		}
 	}

@@ -174,7 +174,7 @@ func (a *attempt) delete(index uint32, trees ...treeNo) error {
 			if err != nil {
 				return err
 			}
-			if err := t.Delete(no.key(nil, a.w.no, index)); err != nil {
+			if _, err := t.Delete(no.key(nil, a.w.no, index)); err != nil {
 				return fmt.Errorf("delete from %s: %w", t.Name(), err)
 			}
 			a.did(op{kind: opDelete, tree: no, a: index})

@@ -81,7 +81,7 @@ func (b *bank) transfer(r *rand.Rand) (err error) {
 			continue
 		}
 		if r.IntN(4) == 0 {
-			if _, err := tx.Lock(bg, b.tree, account(to), lock.Shared, lock.Options{}, nil); err != nil {
+			if _, err := tx.Lock(bg, b.tree, account(to), lock.Shared, LockOptions{}, nil); err != nil {
 				return err
 			}
 		}
@@ -90,7 +90,7 @@ func (b *bank) transfer(r *rand.Rand) (err error) {
 			no  int
 			add int64
 		}{{from, -amount}, {to, amount}} {
-			v, err := tx.Lock(bg, b.tree, account(x.no), lock.Exclusive, lock.Options{}, nil)
+			v, err := tx.Lock(bg, b.tree, account(x.no), lock.Exclusive, LockOptions{}, nil)
 			if err != nil {
 				return err
 			}
@@ -268,7 +268,7 @@ func TestCounters(t *testing.T) {
 			for n := range rounds {
 				k := fmt.Appendf(nil, "c%d", (i+n)%2)
 				tx := w.begin()
-				v, err := tx.Lock(bg, w.tree, k, lock.Exclusive, lock.Options{}, nil)
+				v, err := tx.Lock(bg, w.tree, k, lock.Exclusive, LockOptions{}, nil)
 				if err != nil && err != ErrKeyNotFound {
 					t.Error(err)
 				}
@@ -321,7 +321,7 @@ func TestChurn(t *testing.T) {
 							err = nil
 						}
 					case 2:
-						if _, err = tx.Lock(bg, w.tree, k, lock.Mode(1+r.IntN(2)), lock.Options{}, nil); err == ErrKeyNotFound {
+						if _, err = tx.Lock(bg, w.tree, k, lock.Mode(1+r.IntN(2)), LockOptions{}, nil); err == ErrKeyNotFound {
 							err = nil
 						}
 					default:

@@ -14,8 +14,9 @@ import (
 //
 // The transaction's own writes change what the copy should show. A write ahead of the position makes the cursor seek
 // again before its next step; a write at or behind it does so only when the direction turns. So a scan that updates the
-// rows it passes keeps its copy.
+// rows it passes keeps its copy. A cursor that shows only what was written before a savepoint keeps it in any case.
 type Cursor struct {
+	sight
 	tx    *Tx
 	t     *btree.Tree
 	it    *btree.Iter // nil when closed
@@ -34,9 +35,16 @@ type Cursor struct {
 var iters = sync.Pool{New: func() any { return new(btree.Iter) }}
 
 // Cursor opens a cursor that stands nowhere. It is closed with the transaction at the latest.
-func (tx *Tx) Cursor(t *btree.Tree) *Cursor {
+func (tx *Tx) Cursor(t *btree.Tree) *Cursor { return tx.CursorWith(t, ReadOptions{}) }
+
+// CursorWith is Cursor that sees what o says.
+func (tx *Tx) CursorWith(t *btree.Tree, o ReadOptions) *Cursor {
 	c := &Cursor{tx: tx, t: t}
 	if c.err = tx.usable(); c.err == nil {
+		if o.Current {
+			c.sight = tx.sight(o)
+		}
+		c.before = o.Before
 		c.it = iters.Get().(*btree.Iter)
 		c.it.Init(t)
 		tx.cursors = append(tx.cursors, c)
@@ -58,7 +66,8 @@ func (c *Cursor) Close() {
 func (c *Cursor) detach() {
 	if c.it != nil {
 		iters.Put(c.it)
-		c.it, c.value = nil, nil
+		c.it, c.value, c.view = nil, nil, nil
+		c.tx.letGo(&c.sight)
 	}
 }
 
@@ -100,8 +109,8 @@ func (c *Cursor) ready() bool {
 	if c.err = c.tx.usable(); c.err != nil {
 		return false
 	}
-	if c.tx.view == nil {
-		c.tx.view = c.tx.m.snapshot(c.tx.s)
+	if c.lent == nil {
+		c.view = c.tx.sight(ReadOptions{}).view
 	}
 	return true
 }
@@ -145,7 +154,7 @@ func (c *Cursor) Next(ctx context.Context) bool {
 	if c.it != nil && c.tx.broken == nil && !c.stale && !c.turn {
 		if cell, ok := c.it.Step(); ok {
 			c.back = false
-			if len(cell) >= versionHead && cell[0] == 0 && c.tx.view != nil && c.tx.sees(binary.LittleEndian.Uint64(cell[1:])) {
+			if len(cell) >= versionHead && cell[0]&^versionFirst == 0 && c.view.sees(binary.LittleEndian.Uint64(cell[1:])) {
 				c.value, c.ref = cell[versionHead:], false
 				return true
 			}
@@ -208,15 +217,13 @@ func (c *Cursor) backward(ctx context.Context, ok bool) bool {
 // look finds the visible version of the entry the iterator stands on.
 func (c *Cursor) look(ctx context.Context) (seen bool, err error) {
 	cell := c.it.Value()
-	if len(cell) >= versionHead && cell[0] == 0 && c.tx.sees(binary.LittleEndian.Uint64(cell[1:])) {
-		c.value, c.ref = cell[versionHead:], false
-		return true, nil
+	if v, ok := parseVersion(cell); ok && c.view.sees(v.tx) { // needs no key, which may have to be put together
+		if v.live() {
+			c.value, c.ref = v.value, v.large()
+		}
+		return v.live(), nil
 	}
-	v, ok := parseVersion(cell)
-	if ok && !v.live() && c.tx.sees(v.tx) {
-		return false, nil
-	}
-	v, err = c.tx.resolve(ctx, c.t, c.it.Key(), cell)
+	v, err := c.tx.resolve(ctx, c.t, c.it.Key(), cell, &c.sight)
 	if err == ErrKeyNotFound {
 		return false, nil
 	}
@@ -224,13 +231,13 @@ func (c *Cursor) look(ctx context.Context) (seen bool, err error) {
 		return false, err
 	}
 	c.old = append(c.old[:0], v.value...) // the session's buffers may be used before the next move
-	c.value, c.ref = c.old, v.flags&versionLarge != 0
+	c.value, c.ref = c.old, v.large()
 	return true, nil
 }
 
 // noteWrite is called after the transaction wrote key.
 func (c *Cursor) noteWrite(key []byte) {
-	if c.it == nil || !c.it.Valid() {
+	if c.it == nil || !c.it.Valid() || c.before.taken { // this write comes after every savepoint
 		return
 	}
 	if d := bytes.Compare(key, c.it.Key()); d > 0 && !c.back || d < 0 && c.back {

@@ -39,8 +39,10 @@
 //
 // # Cell of a leaf entry (a version)
 //
-//	0 flags u8 (versionDeleted, versionLarge) · 1 txid u64 · 9 undo u64, the record with the version before, 0 = none · 17 value
+//	0 flags u8 (versionDeleted, versionLarge, versionFirst) · 1 txid u64 · 9 undo u64, its own record, with the version before · 17 value
 //
+// The undo pointer of a bulk-loaded version is the record written last before it. Pointers of one transaction order its versions in
+// time (writer.wrote), which is how a read passes over those from a savepoint on. 0, for none, comes from earlier programs.
 // The value of a large version is a reference: length u64, first overflow page u32 in the tree's space.
 //
 // # Undo directory, page 2 of the undo space

@@ -19,7 +19,7 @@ func ParseCell(cell []byte) (Cell, bool) {
 		return Cell{}, false
 	}
 	c := Cell{Deleted: !v.live(), Tx: v.tx, Undo: v.undo, Value: v.value}
-	if v.flags&versionLarge != 0 {
+	if v.large() {
 		c.Large, c.Value = true, nil
 		c.Size, c.First = parseRef(v.value)
 	}

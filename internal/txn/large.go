@@ -50,7 +50,7 @@ func shortValue(err error, size int64) error {
 
 // setLarge locks the key before it writes pages for it, so that what may well fail does so early.
 func (tx *Tx) setLarge(ctx context.Context, t *btree.Tree, key []byte, r io.Reader, size int64, c change) error {
-	old, err := tx.lockKey(ctx, t, key, lock.Exclusive, lock.Options{})
+	old, err := tx.lockKey(ctx, t, key, lock.Exclusive, lock.Options{Timeout: tx.opts.LockWaitTimeout})
 	if err != nil {
 		return err
 	}
@@ -257,12 +257,16 @@ type ValueReader struct {
 
 // OpenValue opens the value of key that the transaction sees.
 func (tx *Tx) OpenValue(ctx context.Context, t *btree.Tree, key []byte) (*ValueReader, error) {
-	v, err := tx.read(ctx, t, key)
+	if err := tx.usable(); err != nil {
+		return nil, err
+	}
+	s := tx.sight(ReadOptions{})
+	v, err := tx.read(ctx, t, key, &s)
 	if err != nil {
 		return nil, err
 	}
 	r := &ValueReader{tx: tx, ctx: ctx, t: t, size: int64(len(v.value))}
-	if v.flags&versionLarge != 0 {
+	if v.large() {
 		r.size, r.first = parseRef(v.value)
 	} else {
 		r.inline = append([]byte{}, v.value...)

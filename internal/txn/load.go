@@ -45,9 +45,9 @@ func (tx *Tx) Load(ctx context.Context, t *btree.Tree, fresh bool, pairs iter.Se
 			if err != nil {
 				return err
 			}
-			cell = appendVersion(cell[:0], versionLarge, w.id, 0, appendRef(nil, int64(len(value)), first))
+			cell = appendVersion(cell[:0], versionFirst|versionLarge, w.id, w.last, appendRef(nil, int64(len(value)), first))
 		} else {
-			cell = appendVersion(cell[:0], 0, w.id, 0, value)
+			cell = appendVersion(cell[:0], versionFirst, w.id, w.last, value)
 		}
 		if err := l.Add(key, cell); err != nil {
 			return err

@@ -157,7 +157,7 @@ func (m *model) step() {
 		}
 		x.touched[k] = true
 		want, ok := m.latest(x, k)
-		got, err := x.tx.Lock(bg, m.tree, []byte(k), mode, lock.Options{NoWait: true}, nil)
+		got, err := x.tx.Lock(bg, m.tree, []byte(k), mode, LockOptions{NoWait: true}, nil)
 		if ok != (err == nil) || err != nil && err != ErrKeyNotFound || string(got) != want {
 			m.Fatalf("lock %s: %.40q %v, want %.40q %v", k, got, err, want, ok)
 		}

@@ -42,7 +42,7 @@ func (tx *Tx) Get(ctx context.Context, t *btree.Tree, key, dst []byte) ([]byte, 
 	if len(cell) < versionHead {
 		return given(own, dst), badEntry(t, key)
 	}
-	if cell[0] == 0 && tx.sees(binary.LittleEndian.Uint64(cell[1:])) {
+	if id := binary.LittleEndian.Uint64(cell[1:]); cell[0]&^versionFirst == 0 && (tx.view.sees(id) || tx.own(id)) {
 		out = out[:len(dst)+copy(cell, cell[versionHead:])]
 		if !own {
 			return out, nil
@@ -53,11 +53,28 @@ func (tx *Tx) Get(ctx context.Context, t *btree.Tree, key, dst []byte) ([]byte, 
 		return out[:len(out):len(out)], nil
 	}
 	tx.s.cell = append(tx.s.cell[:0], cell...)
-	v, err := tx.resolve(ctx, t, key, tx.s.cell)
+	v, err := tx.resolve(ctx, t, key, tx.s.cell, &sight{view: tx.view})
 	if err != nil {
 		return given(own, dst), err
 	}
 	return tx.appendValue(ctx, t, v, given(own, dst))
+}
+
+// GetWith is Get that sees what o says.
+func (tx *Tx) GetWith(ctx context.Context, t *btree.Tree, key, dst []byte, o ReadOptions) ([]byte, error) {
+	if o == (ReadOptions{}) {
+		return tx.Get(ctx, t, key, dst)
+	}
+	if err := tx.usable(); err != nil {
+		return dst, err
+	}
+	s := tx.sight(o)
+	defer tx.letGo(&s)
+	v, err := tx.read(ctx, t, key, &s)
+	if err != nil {
+		return dst, err
+	}
+	return tx.appendValue(ctx, t, v, dst)
 }
 
 // given is the destination the caller of Get gave.
@@ -70,7 +87,7 @@ func given(own bool, dst []byte) []byte {
 
 // appendValue appends the value of v to dst.
 func (tx *Tx) appendValue(ctx context.Context, t *btree.Tree, v version, dst []byte) ([]byte, error) {
-	if v.flags&versionLarge != 0 {
+	if v.large() {
 		return tx.m.appendLarge(ctx, t, v.value, dst)
 	}
 	if dst == nil {
@@ -79,14 +96,8 @@ func (tx *Tx) appendValue(ctx context.Context, t *btree.Tree, v version, dst []b
 	return append(dst, v.value...), nil
 }
 
-// read finds the version of key that the transaction sees; its value lies in a buffer of the session.
-func (tx *Tx) read(ctx context.Context, t *btree.Tree, key []byte) (version, error) {
-	if err := tx.usable(); err != nil {
-		return version{}, err
-	}
-	if tx.view == nil {
-		tx.view = tx.m.snapshot(tx.s)
-	}
+// read finds the version of key that s shows; its value lies in a buffer of the session.
+func (tx *Tx) read(ctx context.Context, t *btree.Tree, key []byte, s *sight) (version, error) {
 	cell, found, err := t.Get(ctx, key, tx.s.cell[:0])
 	tx.s.cell = cell
 	if err != nil {
@@ -95,40 +106,5 @@ func (tx *Tx) read(ctx context.Context, t *btree.Tree, key []byte) (version, err
 	if !found {
 		return version{}, ErrKeyNotFound
 	}
-	return tx.resolve(ctx, t, key, cell)
-}
-
-// sees: a version written by id is visible.
-func (tx *Tx) sees(id uint64) bool {
-	return tx.view.sees(id) || tx.w != nil && tx.w.id == id
-}
-
-// resolve goes from a cell back to the version that the transaction sees; ErrKeyNotFound when there is none. The result lies in
-// cell or in the session's record buffer.
-func (tx *Tx) resolve(ctx context.Context, t *btree.Tree, key, cell []byte) (version, error) {
-	for {
-		v, ok := parseVersion(cell)
-		if !ok {
-			return v, badEntry(t, key)
-		}
-		if tx.sees(v.tx) {
-			if !v.live() {
-				return v, ErrKeyNotFound
-			}
-			return v, nil
-		}
-		if v.undo == 0 {
-			return v, ErrKeyNotFound
-		}
-		// By rule 8 the record is there: we do not see the version that points to it.
-		r, buf, err := tx.m.readRecord(ctx, v.undo, tx.s.body)
-		tx.s.body = buf
-		if err != nil {
-			return v, err
-		}
-		if r.typ != recUpdate && r.typ != recDelete || string(r.key) != string(key) {
-			return v, badRecord(v.undo)
-		}
-		cell = r.before
-	}
+	return tx.resolve(ctx, t, key, cell, s)
 }

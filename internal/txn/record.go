@@ -69,7 +69,7 @@ func parseRecord(ptr uint64, typ byte, prev uint64, body []byte) (r record, ok b
 			return r, len(r.before) == 0
 		}
 		v, ok := parseVersion(r.before)
-		if ok && v.flags&versionLarge != 0 {
+		if ok && v.large() {
 			_, r.first = parseRef(v.value)
 		}
 		return r, ok

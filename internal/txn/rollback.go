@@ -77,7 +77,7 @@ func (m *Manager) undoEntry(ctx context.Context, t *btree.Tree, w *writer, r *re
 			g.Abort()
 			return badEntry(t, r.key)
 		}
-		ours = v.tx == w.id && v.undo == r.entryUndo()
+		ours = v.tx == w.id && (v.undo == r.ptr || r.typ == recInsert && v.undo == 0)
 	}
 	tail, err := m.fetchTail(g, w)
 	if err != nil {
@@ -106,14 +106,6 @@ func (m *Manager) unneeded(before []byte) bool {
 	}
 	oldest, _ := m.oldestView()
 	return oldest.sees(v.tx)
-}
-
-// entryUndo is the undo pointer of the entry that r is about.
-func (r *record) entryUndo() uint64 {
-	if r.typ == recInsert {
-		return 0
-	}
-	return r.ptr
 }
 
 // commitTidy ends a group that may have removed an entry, and then tidies the leaf. A tree that cannot be tidied is
@@ -186,7 +178,7 @@ func (m *Manager) restore(ctx context.Context, t *btree.Tree, key []byte, loser 
 			g.Abort()
 			return nil
 		}
-		if v.undo == 0 {
+		if v.before() == 0 {
 			return m.commitTidy(ctx, g, t, key, pos.Remove())
 		}
 		// While the leaf is latched the entry is the loser's, so it has not ended and its record is there.

@@ -207,12 +207,27 @@ func (w *writer) push(g *pool.Group, s spot, typ byte, body []byte) uint64 {
 		g.Edit(tail, page.AppendWrite(g.Scratch(), page.OffUndoNext, no))
 		g.Edit(s.dir, page.AppendWrite(g.Scratch(), slotAt(w.slot.no)+slotTail, no))
 		w.slot.tail, tail = next.ID.No(), next
+		if w.turned == nil {
+			w.turned = map[uint32]int{}
+		}
+		w.turned[w.slot.tail] = len(w.turned) + 1
 	}
 	ptr := page.UndoPtr(tail.ID.No(), tail.Page.UndoHeader().Used)
 	g.Edit(tail, page.AppendUndoPush(g.Scratch(), w.id, typ, body))
-	w.opened, w.last = true, ptr
+	w.opened, w.last, w.newest = true, ptr, ptr
 	w.depth++
 	return ptr
+}
+
+// wrote: the record a was written before record b, or is b. Places in an undo log are never used again, so that holds across
+// rollbacks to savepoints.
+func (w *writer) wrote(a, b uint64) bool {
+	pa, offA := page.SplitUndoPtr(a)
+	pb, offB := page.SplitUndoPtr(b)
+	if pa == pb {
+		return offA <= offB
+	}
+	return b != 0 && w.turned[pa] < w.turned[pb]
 }
 
 // pop takes the last record out of the chain of w, whose tail page the group holds.

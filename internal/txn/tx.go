@@ -64,9 +64,11 @@ type writer struct {
 	// The rest belongs to the goroutine that has the transaction.
 	slot   *slot
 	token  bool
-	opened bool   // has a record in the undo log, so it needs an end record
-	last   uint64 // pointer to its last record that is not undone
-	depth  int    // how many there are in the chain; of a loser, less than that
+	opened bool           // has a record in the undo log, so it needs an end record
+	last   uint64         // pointer to its last record that is not undone
+	depth  int            // how many there are in the chain; of a loser, less than that
+	newest uint64         // pointer to the last record it wrote, undone or not
+	turned map[uint32]int // the undo pages it has turned to, from 1 in order; the one it began in is missing
 }
 
 func (w *writer) openID() uint64 {
@@ -293,18 +295,21 @@ func (tx *Tx) fail(err error) error {
 	return err
 }
 
-// Savepoint is a place to roll back to.
+// Savepoint is a place to roll back to, and a moment that tells the transaction's writes before it from those after it.
 type Savepoint struct {
-	last  uint64
-	depth int
+	taken  bool // false in the zero value, which is no moment
+	last   uint64
+	depth  int
+	newest uint64 // pointer to the last record written, undone or not
 }
 
 // Savepoint marks the transaction's present state.
 func (tx *Tx) Savepoint() Savepoint {
-	if tx.w == nil {
-		return Savepoint{}
+	sp := Savepoint{taken: true}
+	if w := tx.w; w != nil {
+		sp.last, sp.depth, sp.newest = w.last, w.depth, w.newest
 	}
-	return Savepoint{tx.w.last, tx.w.depth}
+	return sp
 }
 
 // Statement begins a statement: a savepoint and, under read committed, a fresh snapshot. Values and readers got from
@@ -326,7 +331,7 @@ func (tx *Tx) RollbackTo(ctx context.Context, sp Savepoint) error {
 	}
 	w := tx.w
 	if w == nil {
-		if sp != (Savepoint{}) {
+		if sp.depth != 0 {
 			return ErrNoSavepoint
 		}
 		return nil

@@ -159,7 +159,7 @@ func del(w *world, k string) func(*Tx) error {
 
 func locked(w *world, k string, mode lock.Mode) func(*Tx) error {
 	return func(tx *Tx) error {
-		_, err := tx.Lock(bg, w.tree, []byte(k), mode, lock.Options{}, nil)
+		_, err := tx.Lock(bg, w.tree, []byte(k), mode, LockOptions{}, nil)
 		if err == ErrKeyNotFound {
 			return nil
 		}
@@ -176,7 +176,7 @@ func TestTimeoutDeadlockNoWait(t *testing.T) {
 	if err := put(w, "a", "y")(y); err != ErrLockWaitTimeout {
 		t.Fatal(err)
 	}
-	if _, err := y.Lock(bg, w.tree, []byte("a"), lock.Shared, lock.Options{NoWait: true}, nil); err != ErrLocked {
+	if _, err := y.Lock(bg, w.tree, []byte("a"), lock.Shared, LockOptions{NoWait: true}, nil); err != ErrLocked {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(bg)

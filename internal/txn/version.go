@@ -11,6 +11,7 @@ import (
 const (
 	versionDeleted = 1
 	versionLarge   = 2
+	versionFirst   = 4 // nothing is before it: undo only tells when it was written
 
 	versionHead = 17
 	largeRef    = 12
@@ -25,14 +26,29 @@ type version struct {
 	value    []byte
 }
 
-func (v *version) live() bool { return v.flags&versionDeleted == 0 }
+func (v *version) live() bool  { return v.flags&versionDeleted == 0 }
+func (v *version) large() bool { return v.flags&versionLarge != 0 }
+
+// before is the record with the version before v, 0 = there is none. Programs before versionFirst wrote undo 0 into it.
+func (v *version) before() uint64 {
+	if v.flags&versionFirst != 0 {
+		return 0
+	}
+	return v.undo
+}
 
 func parseVersion(cell []byte) (v version, ok bool) {
 	if len(cell) < versionHead {
 		return v, false
 	}
 	v = version{cell[0], binary.LittleEndian.Uint64(cell[1:]), binary.LittleEndian.Uint64(cell[9:]), cell[versionHead:]}
-	return v, v.tx != 0 && v.flags <= versionLarge && (v.flags != versionLarge || len(v.value) == largeRef)
+	switch v.flags {
+	case 0, versionDeleted, versionFirst:
+		return v, v.tx != 0
+	case versionLarge, versionLarge | versionFirst:
+		return v, v.tx != 0 && len(v.value) == largeRef
+	}
+	return v, false
 }
 
 func appendVersion(dst []byte, flags byte, tx, undo uint64, value []byte) []byte {

@@ -157,7 +157,7 @@ func (w *world) clean() {
 			if !ok || !v.live() {
 				w.Fatalf("entry %.40q is left over: %+v", it.Key(), v)
 			}
-			if v.flags == versionLarge {
+			if v.large() {
 				size, _ := parseRef(v.value)
 				pieces += int((size + page.OverflowBytes - 1) / page.OverflowBytes)
 			}

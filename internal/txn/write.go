@@ -110,10 +110,11 @@ func (tx *Tx) change(ctx context.Context, t *btree.Tree, key []byte, flags byte,
 			return false, err
 		}
 		undo := w.push(g, spot, typ, tx.s.body)
+		first := byte(0)
 		if typ == recInsert {
-			undo = 0
+			first = versionFirst
 		}
-		tx.s.cell = appendVersion(tx.s.cell[:0], flags, w.id, undo, value)
+		tx.s.cell = appendVersion(tx.s.cell[:0], flags|first, w.id, undo, value)
 		pos.Put(tx.s.cell)
 		if _, err := g.Commit(); err != nil {
 			m.dead.Store(true)
@@ -172,10 +173,20 @@ func (tx *Tx) look(ctx context.Context, g *pool.Group, t *btree.Tree, key []byte
 	return old, false, m.locks.Acquire(ctx, tx.owner, no, key, mode, opts)
 }
 
+// LockOptions of a locking read.
+type LockOptions struct {
+	NoWait bool      // ErrLocked instead of waiting
+	Before Savepoint // when it was taken: of the own writes only those made before it are seen
+}
+
 // Lock locks key until the transaction ends and returns its latest committed value, or the transaction's own, appended to
 // dst. ErrKeyNotFound: there is none; the key is locked all the same.
-func (tx *Tx) Lock(ctx context.Context, t *btree.Tree, key []byte, mode lock.Mode, opts lock.Options, dst []byte) ([]byte, error) {
-	v, err := tx.lockKey(ctx, t, key, mode, opts)
+func (tx *Tx) Lock(ctx context.Context, t *btree.Tree, key []byte, mode lock.Mode, o LockOptions, dst []byte) ([]byte, error) {
+	v, err := tx.lockKey(ctx, t, key, mode, lock.Options{Timeout: tx.opts.LockWaitTimeout, NoWait: o.NoWait})
+	// Below the transaction's own versions lies the latest committed one: the key has been locked since the first of them.
+	for err == nil && tx.passesOver(&v, &o.Before) {
+		v, err = tx.versionBefore(ctx, key, &v)
+	}
 	if err != nil {
 		return dst, err
 	}
@@ -195,9 +206,6 @@ func (tx *Tx) lockKey(ctx context.Context, t *btree.Tree, key []byte, mode lock.
 	}
 	if _, err := tx.lockOwner(ctx); err != nil {
 		return version{}, err
-	}
-	if opts.Timeout == 0 {
-		opts.Timeout = tx.opts.LockWaitTimeout
 	}
 	for {
 		g, err := tx.m.begin(ctx)
