@@ -17,6 +17,9 @@ type benchVerb struct {
 	Engine      benchEngineVerb      `cmd:"" help:"Compare reads, scans and commits with bbolt, Badger and Pebble; then random reads beyond memory with fio, and a zipf load with and without a scan beside it."`
 	Attach      benchAttachVerb      `cmd:"" help:"Measure how long after kill -9 the next process answers."`
 	AttachChild benchAttachChildVerb `cmd:"" hidden:"" help:"The process that attach kills."`
+
+	Restart      benchRestartVerb      `cmd:"" help:"Measure what users notice of a restart: second by second, with memory kept, with a heat dump, and cold."`
+	RestartChild benchRestartChildVerb `cmd:"" hidden:"" help:"The process that restart restarts."`
 }
 
 // Parts of bench engine.

@@ -96,8 +96,8 @@ func (t *Timeline) Blackout() (time.Duration, bool) {
 	return time.Duration(first - t.Stop), first != 0
 }
 
-// after returns the throughput of the windows of one second that begin with the first answer, in requests per second.
-func (t *Timeline) after() (rates []float64) {
+// After returns the throughput of the windows of one second that begin with the first answer, in requests per second.
+func (t *Timeline) After() (rates []float64) {
 	first := t.firstAnswer()
 	if first == 0 {
 		return nil
@@ -124,7 +124,7 @@ func (t *Timeline) FirstSecond() float64 { return t.share(0) }
 func (t *Timeline) FifthSecond() float64 { return t.share(4) }
 
 func (t *Timeline) share(n int) float64 {
-	after, warm := t.after(), t.Warm()
+	after, warm := t.After(), t.Warm()
 	if n >= len(after) || warm == 0 {
 		return 0
 	}
@@ -135,7 +135,7 @@ func (t *Timeline) share(n int) float64 {
 // second that reaches it. The first second itself counts as zero: it was never gone.
 func (t *Timeline) Recovered(part float64) (time.Duration, bool) {
 	warm := t.Warm()
-	for n, rate := range t.after() {
+	for n, rate := range t.After() {
 		if rate >= part*warm {
 			if n == 0 {
 				return 0, true
