@@ -81,3 +81,18 @@ func TestShort(t *testing.T) {
 		}
 	}
 }
+
+func TestRoundTicks(t *testing.T) {
+	for _, x := range []struct {
+		lo, hi float64
+		want   string
+	}{{-2, 5, "-2 -1 0 1 2 3 4 5"}, {-10, 60, "-10 0 10 20 30 40 50 60"}, {0, 85_000, "0 20k 40k 60k 80k"}} {
+		var got []string
+		for _, k := range (round{}).Ticks(x.lo, x.hi) {
+			got = append(got, k.Label)
+		}
+		if strings.Join(got, " ") != x.want {
+			t.Errorf("from %v to %v: got %v, want %s", x.lo, x.hi, got, x.want)
+		}
+	}
+}

@@ -81,6 +81,7 @@ func (l Lines) plot(t theme) (*plot.Plot, error) {
 	if !drawn {
 		return nil, ErrEmpty
 	}
+	p.X.Tick.Marker = round{}
 	if l.LogY {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
 		p.Y.Min = l.Floor
@@ -88,7 +89,7 @@ func (l Lines) plot(t theme) (*plot.Plot, error) {
 	} else {
 		p.Y.Min = min(0, p.Y.Min)
 		p.Y.Max *= 1.05
-		p.Y.Tick.Marker = thousands{}
+		p.Y.Tick.Marker = round{}
 	}
 	for _, m := range l.Marks {
 		p.Add(drawnMark{m, t})

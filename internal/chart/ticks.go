@@ -7,15 +7,22 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// thousands are round numbers, written short: 250, 10k, 1.5M.
-type thousands struct{}
+// round ticks stand at multiples of 1, 2 or 5 times a power of ten, written short: 250, 10k, 1.5M.
+type round struct{}
 
-func (thousands) Ticks(lo, hi float64) []plot.Tick {
-	ticks := plot.DefaultTicks{}.Ticks(lo, hi)
-	for i := range ticks {
-		if ticks[i].Label != "" {
-			ticks[i].Label = short(ticks[i].Value)
+// roundAbout is how many ticks an axis has, about.
+const roundAbout = 7
+
+func (round) Ticks(lo, hi float64) (ticks []plot.Tick) {
+	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/roundAbout)))
+	for _, n := range []float64{2, 2.5, 2} { // 1, 2, 5, 10
+		if (hi-lo)/step <= roundAbout {
+			break
 		}
+		step *= n
+	}
+	for n := math.Ceil(lo / step); n*step <= hi; n++ {
+		ticks = append(ticks, plot.Tick{Value: n * step, Label: short(n * step)})
 	}
 	return ticks
 }

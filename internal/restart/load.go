@@ -65,7 +65,7 @@ func (l Load) Run(ctx context.Context, ops []Op, emit func(Tick)) {
 
 	t := time.NewTicker(Every)
 	defer t.Stop()
-	all := newHistogram()
+	all, begin := newHistogram(), start.UnixNano()
 	for {
 		select {
 		case <-ended:
@@ -73,6 +73,7 @@ func (l Load) Run(ctx context.Context, ops []Op, emit func(Tick)) {
 		case <-t.C:
 		}
 		tick := l.take(workers, all)
+		tick.Begin, begin = begin, tick.End
 		if l.Rate > 0 {
 			tick.Behind = max(0, int64(time.Since(start).Seconds()*l.Rate)-due.Load())
 		}

@@ -1,8 +1,6 @@
 package restart
 
 import (
-	"math"
-
 	"github.com/hearthdb/hearth/internal/chart"
 )
 
@@ -45,15 +43,12 @@ func (p Picture) Lines(all []Styled) chart.Lines {
 // rates is the throughput of each tick, at its middle. Where no tick was measured, between the death of one process and the
 // first word of the next, nothing was answered.
 func (t *Timeline) rates() (points []chart.Point) {
-	every := Every.Seconds()
-	last := math.Inf(-1)
-	for _, k := range t.Ticks {
-		at := float64(k.End-t.Stop)/1e9 - every/2
-		if gap := at - last; gap > 1.5*every && !math.IsInf(gap, 1) {
-			points = append(points, chart.Point{X: last + every/2, Y: 0}, chart.Point{X: at - every/2, Y: 0})
+	at := func(ns int64) float64 { return float64(ns-t.Stop) / 1e9 }
+	for i, k := range t.Ticks {
+		if i > 0 && k.Begin-t.Ticks[i-1].End > int64(Every)/2 {
+			points = append(points, chart.Point{X: at(t.Ticks[i-1].End)}, chart.Point{X: at(k.Begin)})
 		}
-		points = append(points, chart.Point{X: at, Y: float64(k.Done) / every})
-		last = at
+		points = append(points, chart.Point{X: at((k.Begin + k.End) / 2), Y: float64(k.Done) / k.seconds()})
 	}
 	return points
 }

@@ -115,7 +115,7 @@ func TestOpenLoopCountsFromWhenARequestWasDue(t *testing.T) {
 func TestSecondsBeginAtTheStop(t *testing.T) {
 	line := &Timeline{Stop: 1_000 * int64(time.Second)}
 	for n := -20; n < 20; n++ {
-		line.Ticks = append(line.Ticks, Tick{End: line.Stop + int64(n+1)*int64(Every), Done: int64(n + 100)})
+		line.Ticks = append(line.Ticks, Tick{Begin: line.Stop + int64(n)*int64(Every), End: line.Stop + int64(n+1)*int64(Every), Done: int64(n + 100)})
 	}
 	s := line.Seconds()
 	if len(s) != 4 || s[0].Start != -2 || s[3].Start != 1 {

@@ -6,12 +6,13 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Every is the length of a tick.
+// Every is the length of a tick, unless the machine is too busy to end it in time.
 const Every = 100 * time.Millisecond
 
 // Tick is what was answered in one interval.
 type Tick struct {
-	End    int64 `json:"end"`              // nanoseconds since 1970
+	Begin  int64 `json:"begin"`            // nanoseconds since 1970
+	End    int64 `json:"end"`              // the same
 	Done   int64 `json:"done"`             // requests answered
 	Failed int64 `json:"failed,omitempty"` // requests answered by an error
 	Late   int64 `json:"late,omitempty"`   // of those answered: later than Load.Patience
@@ -26,6 +27,8 @@ type Tick struct {
 	// Facts are the server's own figures at the end of the tick, by name: "pool pages", "loaded", ...
 	Facts map[string]float64 `json:"facts,omitempty"`
 }
+
+func (t Tick) seconds() float64 { return float64(t.End-t.Begin) / 1e9 }
 
 // Histograms hold latencies in microseconds with two digits.
 const (

@@ -34,7 +34,7 @@ type Second struct {
 func (t *Timeline) Seconds() []Second {
 	by := map[int]*Second{}
 	for _, k := range t.Ticks {
-		at := k.End - int64(Every)/2 - t.Stop
+		at := (k.Begin+k.End)/2 - t.Stop
 		n := int(at / int64(time.Second))
 		if at < 0 {
 			n = int((at - int64(time.Second) + 1) / int64(time.Second))
@@ -46,7 +46,7 @@ func (t *Timeline) Seconds() []Second {
 		}
 		s.Done, s.Failed, s.Late = s.Done+k.Done, s.Failed+k.Failed, s.Late+k.Late
 		s.Behind, s.P99, s.Max = k.Behind, max(s.P99, k.P99), max(s.Max, k.Max)
-		s.Measured += Every.Seconds()
+		s.Measured += k.seconds()
 		if k.Facts != nil {
 			s.Facts = k.Facts
 		}
@@ -83,8 +83,8 @@ func (t *Timeline) firstAnswer() int64 {
 		return t.First
 	}
 	for _, k := range t.Ticks {
-		if begin := k.End - int64(Every); begin >= t.Stop && k.Done > 0 { // a tick that the stop lies in may count answers before it
-			return begin
+		if k.Begin >= t.Stop && k.Done > 0 { // a tick that the stop lies in may count answers before it
+			return k.Begin
 		}
 	}
 	return 0
@@ -96,22 +96,23 @@ func (t *Timeline) Blackout() (time.Duration, bool) {
 	return time.Duration(first - t.Stop), first != 0
 }
 
-// After returns the throughput of the windows of one second that begin with the first answer, in requests per second.
+// After returns the throughput of the windows of one second, to the tick, that begin with the first answer, in requests per
+// second.
 func (t *Timeline) After() (rates []float64) {
 	first := t.firstAnswer()
 	if first == 0 {
 		return nil
 	}
 	var done int64
-	n := 0
+	begin := first
 	for _, k := range t.Ticks {
-		if k.End-int64(Every) < first {
+		if k.Begin < first-int64(Every) { // the tick of the first answer counts from that answer on
 			continue
 		}
 		done += k.Done
-		if n++; n == int(time.Second/Every) {
-			rates = append(rates, float64(done))
-			done, n = 0, 0
+		if k.End-begin >= int64(time.Second)-int64(Every)/2 {
+			rates = append(rates, float64(done)/(float64(k.End-begin)/1e9))
+			done, begin = 0, k.End
 		}
 	}
 	return rates
