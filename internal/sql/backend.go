@@ -1,0 +1,83 @@
+package sql
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	sqle "github.com/dolthub/go-mysql-server"
+	gms "github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/analyzer"
+
+	"github.com/hearthdb/hearth"
+	"github.com/hearthdb/hearth/internal/dict"
+)
+
+// defaultCollation of databases, MySQL 8's.
+const defaultCollation = gms.Collation_utf8mb4_0900_ai_ci
+
+// Options of a Backend.
+type Options struct {
+	Parser gms.Parser  // nil: the one that is installed. GMS has one parser for the process
+	Config sqle.Config // of the GMS engine
+}
+
+// Backend is a database of the engine, seen through SQL.
+type Backend struct {
+	db       *hearth.DB
+	dict     *dict.Dict
+	provider *Provider
+	engine   *sqle.Engine
+	stats    *statistics
+
+	definitions sync.Map // dict.Table.Version -> *definition
+}
+
+// Open opens the dictionary of db, or makes one, and builds a GMS engine over it. The caller closes db after the Backend.
+func Open(ctx context.Context, db *hearth.DB, o Options) (*Backend, error) {
+	if err := defineVariables(); err != nil {
+		return nil, fmt.Errorf("system variables: %w", err)
+	}
+	installLockRule()
+	if o.Parser != nil {
+		gms.GlobalParser = o.Parser
+	}
+	d, err := dict.Open(ctx, db)
+	if err != nil {
+		return nil, fmt.Errorf("data dictionary: %w", err)
+	}
+	b := &Backend{db: db, dict: d}
+	b.stats = newStatistics(b)
+	b.provider = &Provider{backend: b, procedures: gms.NewExternalStoredProcedureRegistry()}
+	b.engine = b.NewEngine(o.Config)
+	return b, nil
+}
+
+// NewEngine builds one more GMS engine over the backend.
+func (b *Backend) NewEngine(cfg sqle.Config) *sqle.Engine {
+	e := sqle.New(analyzer.NewBuilder(b.provider).Build(), &cfg)
+	e.Analyzer.Catalog.StatsProvider = b.stats
+	e.Analyzer.Runner = &runner{e}
+	return e
+}
+
+// Close writes what the dictionary keeps in memory. No session may be in use.
+func (b *Backend) Close(ctx context.Context) error {
+	b.engine.Close() // its error is that its threads were told to stop
+	return b.dict.Close(ctx)
+}
+
+// Engine of GMS.
+func (b *Backend) Engine() *sqle.Engine { return b.engine }
+
+// Dict is the data dictionary.
+func (b *Backend) Dict() *dict.Dict { return b.dict }
+
+// DB is the database of the engine.
+func (b *Backend) DB() *hearth.DB { return b.db }
+
+// Provider of databases.
+func (b *Backend) Provider() *Provider { return b.provider }
+
+// Stats provider for GMS.
+func (b *Backend) Stats() gms.StatsProvider { return b.stats }

@@ -1,0 +1,195 @@
+package sql
+
+import (
+	"bytes"
+	"errors"
+	"time"
+
+	gms "github.com/dolthub/go-mysql-server/sql"
+
+	"github.com/hearthdb/hearth"
+	"github.com/hearthdb/hearth/internal/rows"
+)
+
+// lockMode of the rows a scan returns.
+type lockMode uint8
+
+const (
+	lockNone lockMode = iota
+	lockShared
+	lockExclusive
+)
+
+// lockWait says what happens when somebody else has a row's lock.
+type lockWait uint8
+
+const (
+	waitForLock lockWait = iota
+	noWait               // an error
+	skipLocked           // the row is left out
+)
+
+// rowLock is how a table's rows are locked as they are read.
+type rowLock struct {
+	mode lockMode
+	wait lockWait
+}
+
+// withLock is the table with its rows locked.
+func (t *table) withLock(l rowLock) gms.Table {
+	n := *t
+	n.lock = l
+	return n.outer()
+}
+
+// forLookups is the table as editors look rows up in it for foreign keys: the latest state with all own writes, each row locked.
+func (t *table) forLookups(mode lockMode) gms.IndexedTable {
+	n := *t
+	n.lock, n.latest = rowLock{mode: mode}, true
+	return n.outer()
+}
+
+// locked locks the row of an entry that the cursor, or a point lookup, found in the latest committed state.
+func (s *scan) locked(in *interval, key []byte) (bool, error) {
+	if s.tree == s.rows {
+		return s.lockRow(bytes.Clone(key), s.cursor.Value())
+	}
+	value := s.buf
+	if !in.point {
+		value = s.cursor.Value()
+	}
+	rowKey, err := s.index.entries.RowKey(key, value)
+	if err != nil {
+		return false, s.damaged(err)
+	}
+	if s.moved[string(rowKey)] {
+		return false, nil
+	}
+	rowKey, key = bytes.Clone(rowKey), bytes.Clone(key)
+	if ok, err := s.lockRow(rowKey, nil); !ok {
+		return false, err
+	}
+	return s.belongs(key, rowKey)
+}
+
+// belongs asks whether the row, locked and decoded now, still has the entry that led to it. A row that somebody has moved to another
+// entry since the cursor was made counts if that lies in the ranges too; the cursor need not come across it.
+func (s *scan) belongs(key, rowKey []byte) (bool, error) {
+	k, v, _, err := s.index.entries.Append(nil, nil, s.decoded, rowKey)
+	if err != nil {
+		return false, s.damaged(err)
+	}
+	if bytes.Equal(k, key) {
+		return true, nil
+	}
+	for i := range s.intervals {
+		ok, err := s.index.covers(&s.intervals[i], k, v)
+		if err != nil {
+			return false, s.damaged(err)
+		}
+		if ok {
+			if s.moved == nil {
+				s.moved = map[string]bool{}
+			}
+			s.moved[string(rowKey)] = true
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// lockRow locks a row and decodes it as it is now, or false: it is not there, or it is another's and to be skipped. seen is what the
+// cursor found there, nil if it did not look.
+func (s *scan) lockRow(key, seen []byte) (bool, error) {
+	value, err := s.acquire(key)
+	switch {
+	case errors.Is(err, hearth.ErrLocked) && s.lock.wait == skipLocked:
+		return false, nil
+	case errors.Is(err, hearth.ErrKeyNotFound):
+		value = nil
+	case err != nil:
+		return false, err
+	}
+	if !s.latest && !bytes.Equal(value, seen) && s.session.Boundary() != s.opts.Before {
+		// The transaction has written since the scan began, perhaps this row.
+		if value, err = s.rows.GetWith(nil, key, hearth.ReadOptions{Current: true, Before: s.opts.Before}); err != nil {
+			if errors.Is(err, hearth.ErrKeyNotFound) {
+				return false, nil
+			}
+			return false, err
+		}
+	}
+	if value == nil {
+		return false, nil
+	}
+	ok, err := s.decodeLocked(value)
+	if ok && len(s.def.rec.Primary) == 0 {
+		s.session.rememberRow(s.def, key, value)
+	}
+	return ok, err
+}
+
+// decodeLocked decodes all stored columns where the entry has to be made again, else the wanted ones.
+func (s *scan) decodeLocked(value []byte) (bool, error) {
+	if s.tree == s.rows {
+		return s.decode(value)
+	}
+	return true, s.damaged(s.def.codec.DecodeRow(value, s.decoded, s.def.stored))
+}
+
+// acquire gets the row's lock and its latest value. A wait is measured, for the slow log; there is none to measure as long as nobody is
+// in the way.
+func (s *scan) acquire(key []byte) ([]byte, error) {
+	get := s.rows.GetForUpdate
+	if s.lock.mode == lockShared {
+		get = s.rows.GetForShare
+	}
+	value, err := get(key, hearth.LockOptions{NoWait: true})
+	if s.lock.wait != waitForLock || !errors.Is(err, hearth.ErrLocked) {
+		return value, err
+	}
+	began := time.Now()
+	value, err = get(key, hearth.LockOptions{})
+	s.session.waited += time.Since(began)
+	return value, err
+}
+
+// rowIDKey is a row of a table without a primary key, by its content.
+type rowIDKey struct {
+	table   uint64
+	content string
+}
+
+// rememberRow notes under which hidden id a locked row lies: the editor that is to change it gets only its content.
+func (s *Session) rememberRow(def *definition, key, content []byte) {
+	id, err := rows.RowID(key)
+	if err != nil || len(s.stmts) == 0 {
+		return
+	}
+	st := &s.stmts[len(s.stmts)-1]
+	if st.rowIDs == nil {
+		st.rowIDs = map[rowIDKey][]uint64{}
+	}
+	k := rowIDKey{def.rec.ID, string(content)}
+	for _, other := range st.rowIDs[k] {
+		if other == id {
+			return
+		}
+	}
+	st.rowIDs[k] = append(st.rowIDs[k], id)
+}
+
+// takeRow gives out the hidden id of a row with this content (as stored) that the statement has locked, each once.
+func (s *Session) takeRow(def *definition, content []byte) (id uint64, ok bool) {
+	if len(s.stmts) == 0 {
+		return 0, false
+	}
+	ids := s.stmts[len(s.stmts)-1].rowIDs
+	k := rowIDKey{def.rec.ID, string(content)}
+	if len(ids[k]) == 0 {
+		return 0, false
+	}
+	id = ids[k][0]
+	ids[k] = ids[k][1:]
+	return id, true
+}

@@ -1,0 +1,140 @@
+package sql
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	gms "github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/analyzer"
+	"github.com/dolthub/go-mysql-server/sql/information_schema"
+	"github.com/dolthub/go-mysql-server/sql/plan"
+	"github.com/dolthub/go-mysql-server/sql/transform"
+)
+
+// GMS parses locking clauses and forgets them. So package sqlparse leaves a comment in the block they belong to, which GMS hands to the
+// node of its FROM clause, and a rule of the analyzer turns the tables below into locked ones, before an index is chosen.
+
+// lockComment begins the comment: /*hearth:lock=x*/, or s, with ,nowait or ,skip behind it.
+const lockComment = "/*hearth:lock="
+
+// lockRuleID must be none of GMS's.
+const lockRuleID analyzer.RuleId = 10001
+
+var installOnce sync.Once
+
+// installLockRule adds the rule to the list that GMS's short ways for simple statements use too. GMS copies it for each engine that is
+// made.
+func installLockRule() {
+	installOnce.Do(func() {
+		analyzer.AlwaysBeforeDefault = append(analyzer.AlwaysBeforeDefault, analyzer.Rule{Id: lockRuleID, Apply: applyLocks})
+	})
+}
+
+func applyLocks(ctx *gms.Context, _ *analyzer.Analyzer, n gms.Node, _ *plan.Scope, _ analyzer.RuleSelector, _ *gms.QueryFlags) (gms.Node, transform.TreeIdentity, error) {
+	s := SessionOf(ctx)
+	if s == nil {
+		return n, transform.SameTree, nil
+	}
+	if walksTables(n) {
+		s.quiet = true
+	}
+	same := transform.SameTree
+	if t := s.current(); t != nil && t.serializable && !s.autocommits() {
+		marked, identity, err := lockTables(n, rowLock{mode: lockShared})
+		if err != nil {
+			return n, transform.SameTree, err
+		}
+		n, same = marked, identity
+	}
+	marked, identity, err := transform.NodeWithOpaque(n, func(n gms.Node) (gms.Node, transform.TreeIdentity, error) {
+		switch n := n.(type) {
+		case *plan.Update, *plan.DeleteFrom:
+			return lockTables(n, rowLock{mode: lockExclusive})
+		case gms.CommentedNode:
+			l, ok, err := parseLock(n.Comment())
+			if err != nil || !ok {
+				return n, transform.SameTree, err
+			}
+			return lockTables(n, l)
+		}
+		return n, transform.SameTree, nil
+	})
+	return marked, same && identity, err
+}
+
+// lockTables makes the tables at and below a node locked ones, if they are not locked more strongly. It does not go into
+// subqueries, which say for themselves.
+func lockTables(n gms.Node, l rowLock) (gms.Node, transform.TreeIdentity, error) {
+	return transform.Node(n, func(n gms.Node) (gms.Node, transform.TreeIdentity, error) {
+		rt, ok := n.(*plan.ResolvedTable)
+		if !ok {
+			return n, transform.SameTree, nil
+		}
+		t, ok := tableOf(rt.Table)
+		if !ok || t.lock == l || t.lock.mode > l.mode {
+			return n, transform.SameTree, nil
+		}
+		locked, err := rt.ReplaceTable(t.withLock(l))
+		if err != nil {
+			return n, transform.SameTree, err
+		}
+		return locked, transform.NewTree, nil
+	})
+}
+
+// tableOf is what lies in a table of ours.
+func tableOf(t gms.Table) (*table, bool) {
+	switch t := t.(type) {
+	case *Table:
+		return &t.table, true
+	case *lockedTable:
+		return &t.table, true
+	}
+	return nil, false
+}
+
+// parseLock reads the comment that package sqlparse leaves.
+func parseLock(comment string) (l rowLock, ok bool, err error) {
+	_, rest, ok := strings.Cut(comment, lockComment)
+	if !ok {
+		return l, false, nil
+	}
+	text, _, _ := strings.Cut(rest, "*/")
+	mode, wait, _ := strings.Cut(text, ",")
+	switch mode {
+	case "s":
+		l.mode = lockShared
+	case "x":
+		l.mode = lockExclusive
+	default:
+		return l, false, fmt.Errorf("lock mode %q, want s or x", mode)
+	}
+	switch wait {
+	case "":
+	case "nowait":
+		l.wait = noWait
+	case "skip":
+		l.wait = skipLocked
+	default:
+		return l, false, fmt.Errorf("lock wait %q, want nowait or skip", wait)
+	}
+	return l, true, nil
+}
+
+// walksTables: the statement looks at the definitions of all tables there are. It takes no locks on them: it would wait for any DDL
+// that runs.
+func walksTables(n gms.Node) (walks bool) {
+	transform.Inspect(n, func(n gms.Node) bool {
+		switch n := n.(type) {
+		case *plan.ShowTables, *plan.ShowTableStatus:
+			walks = true
+		case *plan.ResolvedTable:
+			if _, ok := n.Table.(*information_schema.InformationSchemaTable); ok {
+				walks = true
+			}
+		}
+		return !walks
+	})
+	return walks
+}

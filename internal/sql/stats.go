@@ -1,0 +1,222 @@
+package sql
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	gms "github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/stats"
+
+	"github.com/hearthdb/hearth"
+)
+
+// How long an estimate of a table's size is good. A small table is looked at anew each time, which costs little and matters when it has
+// just been filled.
+const (
+	estimateFor = time.Second
+	smallTable  = 10_000 // rows
+)
+
+// Guesses for an index that nobody has analyzed, those of GMS: shares of its entries.
+const (
+	guessDistinct = 0.90
+	guessNull     = 0.03
+)
+
+// statistics of tables, for GMS's choice of indexes: what ANALYZE TABLE found, else estimates made from the pages on the way to
+// the two ends of a tree.
+type statistics struct {
+	backend *Backend
+	mu      sync.Mutex
+	tables  map[uint64]*tableStats // by dict.Table.ID
+}
+
+// tableStats are good for one version of a table.
+type tableStats struct {
+	version  uint64
+	rows     uint64 // estimated
+	at       time.Time
+	guessed  []gms.Statistic // made from rows, one for each index
+	analyzed []gms.Statistic
+}
+
+var _ gms.StatsProvider = (*statistics)(nil)
+
+func newStatistics(b *Backend) *statistics {
+	return &statistics{backend: b, tables: map[uint64]*tableStats{}}
+}
+
+// of returns the statistics of a table, with an estimate that is good. The value is not changed any more.
+func (p *statistics) of(ctx *gms.Context, d *definition) (*tableStats, error) {
+	p.mu.Lock()
+	st := p.tables[d.rec.ID]
+	p.mu.Unlock()
+	now := time.Now()
+	if st != nil && st.version == d.rec.Version && st.rows > smallTable && now.Sub(st.at) < estimateFor {
+		return st, nil
+	}
+	n, err := p.estimate(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	fresh := &tableStats{version: d.rec.Version, rows: n, at: now}
+	if st != nil && st.version == d.rec.Version {
+		fresh.analyzed = st.analyzed
+		if st.rows == n {
+			fresh.guessed = st.guessed
+		}
+	}
+	if fresh.guessed == nil {
+		if fresh.guessed, err = guess(d, n); err != nil {
+			return nil, err
+		}
+	}
+	p.mu.Lock()
+	p.tables[d.rec.ID] = fresh
+	p.mu.Unlock()
+	return fresh, nil
+}
+
+// estimate how many rows a table has.
+func (p *statistics) estimate(ctx *gms.Context, d *definition) (n uint64, err error) {
+	if s := SessionOf(ctx); s != nil && s.current() != nil {
+		tree, err := s.Tree(ctx, d.rec.RowTree())
+		if err != nil {
+			return 0, err
+		}
+		n, err = tree.Estimate(nil, nil)
+		return n, sqlError(err)
+	}
+	err = p.backend.db.View(ctx.Context, func(tx *hearth.Tx) error {
+		tree, err := tx.Tree(d.rec.RowTree())
+		if err != nil {
+			return err
+		}
+		n, err = tree.Estimate(nil, nil)
+		return err
+	})
+	return n, sqlError(err)
+}
+
+// guess makes statistics of all indexes from the number of rows alone.
+func guess(d *definition, n uint64) ([]gms.Statistic, error) {
+	all := make([]gms.Statistic, 0, len(d.indexes))
+	for _, x := range d.indexes {
+		distinct := n
+		if !x.unique {
+			distinct = uint64(float64(n) * guessDistinct)
+		}
+		st, err := x.statistic(n, distinct, uint64(float64(distinct)*guessNull), nil)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, st)
+	}
+	return all, nil
+}
+
+// statistic of an index as GMS takes it.
+func (x *Index) statistic(rows, distinct, nulls uint64, buckets []gms.HistogramBucket) (gms.Statistic, error) {
+	table := strings.ToLower(x.def.rec.Name)
+	columns := make([]string, len(x.expressions))
+	types := make([]gms.Type, len(x.expressions))
+	for i, e := range x.expressions {
+		columns[i], types[i] = strings.TrimPrefix(strings.ToLower(e.Expression), table+"."), e.Type
+	}
+	qualifier := gms.NewStatQualifier(x.def.rec.Database, "", x.def.rec.Name, x.name)
+	st := stats.NewStatistic(rows, distinct, nulls, 0, time.Now(), qualifier, columns, types, buckets, gms.IndexClassDefault, nil)
+	fds, set, err := stats.IndexFds(table, x.def.schema.Schema, x)
+	if err != nil {
+		return nil, err
+	}
+	return st.WithFuncDeps(fds).WithColSet(set), nil
+}
+
+// definitionOf is the definition behind a table of GMS, nil if it is none of ours.
+func definitionOf(t gms.Table) *definition {
+	if t, ok := tableOf(gms.GetUnderlyingTable(t)); ok {
+		return t.def
+	}
+	return nil
+}
+
+// GetTableStats implements gms.StatsProvider.
+func (p *statistics) GetTableStats(ctx *gms.Context, _ string, t gms.Table) ([]gms.Statistic, error) {
+	d := definitionOf(t)
+	if d == nil {
+		return nil, nil
+	}
+	st, err := p.of(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	if st.analyzed != nil {
+		return st.analyzed, nil
+	}
+	return st.guessed, nil
+}
+
+// RowCount implements gms.StatsProvider.
+func (p *statistics) RowCount(ctx *gms.Context, _ string, t gms.Table) (uint64, error) {
+	d := definitionOf(t)
+	if d == nil {
+		return 0, nil
+	}
+	st, err := p.of(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	return st.rows, nil
+}
+
+// DataLength implements gms.StatsProvider.
+func (p *statistics) DataLength(ctx *gms.Context, db string, t gms.Table) (uint64, error) {
+	n, err := p.RowCount(ctx, db, t)
+	if d := definitionOf(t); d != nil {
+		n *= d.rowSize()
+	}
+	return n, err
+}
+
+// RowCount implements gms.StatisticsTable. It is an estimate: GMS would answer COUNT(*) from an exact one.
+func (t *table) RowCount(ctx *gms.Context) (uint64, bool, error) {
+	n, err := t.def.backend.stats.RowCount(ctx, t.Database(), t.outer())
+	return n, false, err
+}
+
+// DataLength implements gms.StatisticsTable, in bytes.
+func (t *table) DataLength(ctx *gms.Context) (uint64, error) {
+	return t.def.backend.stats.DataLength(ctx, t.Database(), t.outer())
+}
+
+// AnalyzeTable implements gms.StatsProvider.
+func (p *statistics) AnalyzeTable(ctx *gms.Context, t gms.Table, _ string) error { return nil }
+
+// SetStats implements gms.StatsProvider.
+func (p *statistics) SetStats(*gms.Context, gms.Statistic) error { return nil }
+
+// GetStats implements gms.StatsProvider.
+func (p *statistics) GetStats(*gms.Context, gms.StatQualifier, []string) (gms.Statistic, bool) {
+	return nil, false
+}
+
+// DropStats implements gms.StatsProvider.
+func (p *statistics) DropStats(*gms.Context, gms.StatQualifier, []string) error { return nil }
+
+// DropDbStats implements gms.StatsProvider.
+func (p *statistics) DropDbStats(*gms.Context, string, bool) error { return nil }
+
+// rowSize guesses the bytes of a row.
+func (d *definition) rowSize() (n uint64) {
+	for _, i := range d.stored {
+		n += 1
+		switch t := d.rec.Columns[i].Type.(type) {
+		case gms.StringType:
+			n += uint64(min(t.MaxByteLength(), 64))
+		default:
+			n += 8
+		}
+	}
+	return n
+}
