@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/hearthdb/hearth/internal/file"
@@ -38,32 +39,44 @@ func (s *Set) ReadPage(ctx context.Context, id page.ID, p *page.Page, class Clas
 	return nil
 }
 
-// ReadPages is ReadPage for a run of neighbours, the first of which is id, in one operation.
+// unwanted is where bytes go that lie between pages somebody wants.
+var unwanted = sync.Pool{New: func() any { return (*page.Page)(file.AlignedBuf(page.Size)) }}
+
+// ReadPages is ReadPage for a run of neighbours, the first of which is id, in one operation. Nobody wants those that are nil.
+// It waits for nothing: who reads for a class that may be held back does so in a Turn.
 func (s *Set) ReadPages(ctx context.Context, id page.ID, pages []*page.Page, class Class) error {
 	sp, f, err := s.find(id.Space())
 	if err != nil {
 		return pageError("read", id, err)
 	}
+	var scratch *page.Page
 	bufs := make([][]byte, len(pages))
 	for i, p := range pages {
+		if p == nil {
+			if scratch == nil {
+				scratch = unwanted.Get().(*page.Page)
+				defer unwanted.Put(scratch)
+			}
+			p = scratch
+		}
 		if !file.Aligned(p[:]) {
 			panic(fmt.Sprintf("BUG: read page %v to %p, want a multiple of %d", id+page.ID(i), p, file.Alignment))
 		}
 		bufs[i] = p[:]
 	}
-	begun, err := s.begin(ctx, class)
-	if err != nil {
-		return err
-	}
+	begun := s.count(class)
 	suspicious := s.suspicious.Load() // before the read, as in ReadPage
 	n, err := f.ReadVecAt(bufs, offset(id))
-	s.end(class, begun, n, 0)
+	s.counted(class, begun, n)
 	if err != nil {
 		if err := sp.readEnd(id+page.ID(n/page.Size), err, nil); err != nil {
 			return err
 		}
 	}
 	for i, p := range pages {
+		if p == nil {
+			continue
+		}
 		clear(p[min(max(n-i*page.Size, 0), page.Size):])
 		if id := id + page.ID(i); suspicious && s.restore.Load().suspects[id] {
 			if err := s.restore.Load().settle(ctx, id, p); err != nil {
@@ -102,8 +115,27 @@ func (s *Set) begin(ctx context.Context, class Class) (time.Time, error) {
 	return begun, nil
 }
 
+// count and counted are begin and end for who has a turn already, or needs none.
+func (s *Set) count(class Class) time.Time {
+	if bounds[class].most == 0 {
+		s.sched.lanes[class].inFlight.Add(1)
+	}
+	return time.Now()
+}
+
+func (s *Set) counted(class Class, begun time.Time, read int) {
+	if bounds[class].most == 0 {
+		s.sched.leave(class)
+	}
+	s.note(class, begun, read, 0)
+}
+
 func (s *Set) end(class Class, begun time.Time, read, written int) {
 	s.sched.leave(class)
+	s.note(class, begun, read, written)
+}
+
+func (s *Set) note(class Class, begun time.Time, read, written int) {
 	c := &s.counters[class]
 	c.busy.Add(int64(time.Since(begun)))
 	if read > 0 {

@@ -29,6 +29,15 @@ func (s *slowSource) ReadPage(_ context.Context, _ page.ID, p *page.Page, _ Clas
 	return 0, nil
 }
 
+func (s *slowSource) ReadPages(_ context.Context, _ page.ID, pages []*page.Page, _ []Read, _ Class) error {
+	for _, p := range pages {
+		if p != nil {
+			clear(p[:])
+		}
+	}
+	return nil
+}
+
 func (s *slowSource) Repair(ctx context.Context, id page.ID, p *page.Page) (page.LSN, error) {
 	return s.ReadPage(ctx, id, p, ClassMiss)
 }

@@ -49,8 +49,12 @@ type Pool struct {
 	repl   replacement
 	copies sync.Pool // *copyBuf for write-back
 
-	gate      gate
-	ahead     chan struct{} // slots for read-ahead
+	gate  gate
+	ahead chan struct{} // slots for read-ahead
+	runs  sync.Pool     // *Run, for misses with companions
+
+	companions atomic.Pointer[Companions]
+
 	closed    atomic.Bool
 	stop      context.CancelFunc
 	ctx       context.Context
@@ -87,6 +91,7 @@ func New(cfg Config) (*Pool, error) {
 		wantClean: make(chan struct{}, 1),
 	}
 	p.copies.New = func() any { return newCopyBuf() }
+	p.runs.New = func() any { return new(Run) }
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	p.table.init(n)
 	p.repl.init(n)
@@ -122,6 +127,9 @@ func (p *Pool) adopt() error {
 				case region.StateUnverified:
 					if p.table.pushUnique(p, id, f) {
 						kept[w] = append(kept[w], f)
+						if h := d.Heat.Load(); h&markMask != 0 { // of an earlier life
+							d.Heat.Store(h &^ markMask)
+						}
 						continue
 					}
 					// A death while the pool shrank left the page in two frames, the same in both.
@@ -234,26 +242,30 @@ func (p *Pool) load(ctx context.Context, id page.ID, class Class) (f uint32, don
 	if err != nil {
 		return 0, false, err
 	}
-	fr, d := &p.frames[f], p.desc(f)
 	if !p.claim(f, id) {
 		p.giveBack(f)
 		return 0, false, nil
 	}
 	start := time.Now()
 	pg := p.page(f)
-	first, err := p.src.ReadPage(ctx, id, pg, class)
+	var (
+		first page.LSN
+		heat  uint32
+		ok    bool
+	)
+	if class == ClassMiss {
+		first, heat, ok = p.readAround(ctx, f, id)
+	}
+	if !ok {
+		first, err = p.src.ReadPage(ctx, id, pg, class)
+	}
 	p.stats.missNanos.Add(int64(time.Since(start)))
 	p.stats.misses.Add(1)
 	if err != nil {
 		p.unclaim(f, id)
 		return 0, false, err
 	}
-	d.Begin()
-	d.LSN.Store(uint64(pg.LSN()))
-	d.First.Store(uint64(first))
-	d.State.Store(region.StateReady)
-	d.End(int(f))
-	fr.latch.Unlock()
+	p.show(f, pg, first, heat)
 	p.repl.enter(f, id)
 	return f, true, nil
 }
@@ -296,6 +308,9 @@ func (p *Pool) unclaim(f uint32, id page.ID) {
 // forget takes a frame out of the table and makes it free. The caller owns the frame.
 func (p *Pool) forget(f uint32, id page.ID) {
 	d := p.desc(f)
+	if d.Heat.Load()&markUnused != 0 {
+		p.stats.prewarmedLost.Add(1)
+	}
 	stripe := p.table.stripe(id)
 	stripe.Lock()
 	p.table.remove(p, id, f)

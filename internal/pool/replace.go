@@ -180,7 +180,7 @@ func (r *replacement) victim(p *Pool) (f uint32, fromSmall, ok bool) {
 			f := r.small.pop()
 			d := p.desc(f)
 			if h := d.Heat.Load(); h&freqMask > 1 && d.State.Load() != region.StateFree {
-				d.Heat.Store(h &^ freqMask)
+				change(d, h, h&^freqMask)
 				r.main.push(f)
 				continue
 			}
@@ -189,7 +189,7 @@ func (r *replacement) victim(p *Pool) (f uint32, fromSmall, ok bool) {
 		f := r.main.pop()
 		d := p.desc(f)
 		if h := d.Heat.Load(); h&freqMask > 0 && d.State.Load() != region.StateFree {
-			d.Heat.Store(h - 1)
+			change(d, h, h-1)
 			r.main.push(f)
 			continue
 		}

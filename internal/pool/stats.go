@@ -11,9 +11,12 @@ const hitStripes = 64
 
 type counters struct {
 	hits [hitStripes]struct { // sampled: one in hitSample
-		n atomic.Int64
-		_ [56]byte
+		n         atomic.Int64
+		prewarmed atomic.Int64 // of them, of pages that Load brought in
+		_         [48]byte
 	}
+	prewarmed, prewarmedUsed, prewarmedLost atomic.Int64
+
 	misses, evictions, writes         atomic.Int64
 	missNanos, writeNanos             atomic.Int64
 	survivorsReread, survivorsRebuilt atomic.Int64
@@ -45,7 +48,18 @@ type Stats struct {
 	WriteNanos          int64
 	SurvivorsReread     int64 // clean survivors whose checksum failed
 	SurvivorsRebuilt    int64 // changed survivors whose structure failed
+	Prewarmed           int64 // brought in by Load
+	PrewarmedUsed       int64 // and used since
+	PrewarmedEvicted    int64 // and left before anybody used them
+	PrewarmedHits       int64 // estimated, like Hits
 	LastWriteError      error
+}
+
+func (c *counters) sampled() (n int64) {
+	for i := range c.hits {
+		n += c.hits[i].n.Load()
+	}
+	return n
 }
 
 // Stats takes a look around. Dirty is counted by a walk over the descriptors.
@@ -56,9 +70,11 @@ func (p *Pool) Stats() Stats {
 		SurvivorsReread: p.stats.survivorsReread.Load(), SurvivorsRebuilt: p.stats.survivorsRebuilt.Load(),
 		LastWriteError: p.stats.lastError(),
 	}
+	s.Hits = p.stats.sampled() * hitSample
 	for i := range p.stats.hits {
-		s.Hits += p.stats.hits[i].n.Load() * hitSample
+		s.PrewarmedHits += p.stats.hits[i].prewarmed.Load() * hitSample
 	}
+	s.Prewarmed, s.PrewarmedUsed, s.PrewarmedEvicted = p.stats.prewarmed.Load(), p.stats.prewarmedUsed.Load(), p.stats.prewarmedLost.Load()
 	p.repl.mu.Lock()
 	s.Free = len(p.repl.free)
 	p.repl.mu.Unlock()

@@ -29,7 +29,8 @@ func NewSource(files *datafile.Set, p *Plan, onFatal func(error)) *Source {
 
 var classes = [...]datafile.Class{
 	pool.ClassMiss: datafile.ClassMiss, pool.ClassWriteBack: datafile.ClassWriteBack,
-	pool.ClassRedo: datafile.ClassRedo, pool.ClassReadAhead: datafile.ClassReadAhead,
+	pool.ClassRedo: datafile.ClassRedo, pool.ClassPrewarm: datafile.ClassPrewarm,
+	pool.ClassReadAhead: datafile.ClassReadAhead,
 }
 
 // ReadPage implements pool.Source.
@@ -37,15 +38,35 @@ func (s *Source) ReadPage(ctx context.Context, id page.ID, p *page.Page, class p
 	if err := s.files.ReadPage(ctx, id, p, classes[class]); err != nil {
 		return 0, err
 	}
-	err := p.Verify(id)
+	return s.complete(id, p)
+}
+
+// ReadPages implements pool.Source.
+func (s *Source) ReadPages(ctx context.Context, id page.ID, pages []*page.Page, reads []pool.Read, class pool.Class) error {
+	if err := s.files.ReadPages(ctx, id, pages, classes[class]); err != nil {
+		if errors.As(err, new(datafile.ErrNoSpace)) {
+			return pool.ErrGone
+		}
+		return err
+	}
+	for i, p := range pages {
+		if p != nil {
+			reads[i].First, reads[i].Err = s.complete(id+page.ID(i), p)
+		}
+	}
+	return nil
+}
+
+// complete makes the image of a page, as its file has it, the page as it has to be.
+func (s *Source) complete(id page.ID, p *page.Page) (page.LSN, error) {
+	if err := p.Verify(id); err != nil {
+		return s.rebuild(id, p, err)
+	}
 	s.mu.RLock()
 	_, redo := s.redo[id]
 	s.mu.RUnlock()
-	if err == nil && !redo {
+	if !redo {
 		return 0, nil
-	}
-	if err != nil {
-		return s.rebuild(id, p, err)
 	}
 	return s.hist.replay(id, p)
 }

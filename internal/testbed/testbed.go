@@ -4,6 +4,7 @@ package testbed
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 
@@ -63,6 +64,21 @@ func (s source) ReadPage(ctx context.Context, id page.ID, p *page.Page, _ pool.C
 		return 0, err
 	}
 	return 0, p.Verify(id)
+}
+
+func (s source) ReadPages(ctx context.Context, id page.ID, pages []*page.Page, reads []pool.Read, _ pool.Class) error {
+	if err := s.files.ReadPages(ctx, id, pages, datafile.ClassMiss); err != nil {
+		if errors.As(err, new(datafile.ErrNoSpace)) {
+			return pool.ErrGone
+		}
+		return err
+	}
+	for i, p := range pages {
+		if p != nil {
+			reads[i].Err = p.Verify(id + page.ID(i))
+		}
+	}
+	return nil
 }
 
 func (s source) Repair(ctx context.Context, id page.ID, p *page.Page) (page.LSN, error) {
