@@ -113,12 +113,20 @@ type mvPoint struct {
 	sp  Savepoint
 }
 
-// view is what reads of tx see.
-func (m *mvModel) view(tx *mvTx) mvState {
+// sight is how step s reads, and what it should see of the committed rows and of the transaction's own.
+func (m *mvModel) sight(tx *mvTx, s mvStep) (o ReadOptions, sees mvState) {
+	own := tx.own
+	if n := len(tx.points); n > 0 && s.val%3 == 0 {
+		p := tx.points[s.val%n]
+		o.Before, own = p.sp, p.own
+	}
+	if o.Current = s.val%5 == 0; o.Current {
+		return o, overlay(m.committed, own)
+	}
 	if tx.snapshot == nil {
 		tx.snapshot = maps.Clone(m.committed)
 	}
-	return overlay(tx.snapshot, tx.own)
+	return o, overlay(tx.snapshot, own)
 }
 
 func overlay(s mvState, own map[string]mvWrite) mvState {
@@ -262,10 +270,12 @@ func mvDoKey(m *mvModel, mt *mvTx, t *Tree, s mvStep) (got, want string) {
 	}
 	switch s.op {
 	case mvGet:
-		return read(t.Get([]byte(key))), answer(m.view(mt))
+		o, sees := m.sight(mt, s)
+		return read(t.GetWith(nil, []byte(key), o)), answer(sees)
 	case mvScan, mvBack:
 		got := mvState{}
-		c := t.Cursor()
+		o, sees := m.sight(mt, s)
+		c := t.CursorWith(o)
 		defer c.Close()
 		start, step := c.First, c.Next
 		if s.op == mvBack {
@@ -277,7 +287,7 @@ func mvDoKey(m *mvModel, mt *mvTx, t *Tree, s mvStep) (got, want string) {
 		if c.Err() != nil {
 			return c.Err().Error(), "ok"
 		}
-		return got.String(), m.view(mt).String()
+		return got.String(), sees.String()
 	}
 	// The rest are current reads and writes.
 	mode := mvLock
@@ -296,6 +306,11 @@ func mvDoKey(m *mvModel, mt *mvTx, t *Tree, s mvStep) (got, want string) {
 	}
 	switch s.op {
 	case mvLock, mvShare:
+		var o LockOptions
+		if n := len(mt.points); n > 0 && s.val%3 == 0 {
+			o.Before = mt.points[s.val%n].sp
+			current = overlay(m.committed, mt.points[s.val%n].own)
+		}
 		if want == "ok" {
 			want = answer(current)
 			if !wrote && mt.locks[key] != mvLock {
@@ -303,9 +318,9 @@ func mvDoKey(m *mvModel, mt *mvTx, t *Tree, s mvStep) (got, want string) {
 			}
 		}
 		if s.op == mvShare {
-			return read(t.GetForShare([]byte(key), LockOptions{})), want
+			return read(t.GetForShare([]byte(key), o)), want
 		}
-		return read(t.GetForUpdate([]byte(key), LockOptions{})), want
+		return read(t.GetForUpdate([]byte(key), o)), want
 	case mvInsert:
 		if want == "ok" && there {
 			want = mvError(ErrKeyExists)

@@ -75,6 +75,7 @@ func (b *bank) transfer(r *rand.Rand) (err error) {
 			err = nil
 		}
 	}()
+	begin := tx.Savepoint()
 	for range 1 + r.IntN(2) {
 		from, to := r.IntN(accounts), r.IntN(accounts)
 		if from == to {
@@ -121,6 +122,11 @@ func (b *bank) transfer(r *rand.Rand) (err error) {
 			}
 		}
 	}
+	if r.IntN(3) == 0 { // whatever it has done, without that everything is as it should be
+		if err := b.total(tx, ReadOptions{Current: r.IntN(2) == 0, Before: begin}); err != nil {
+			return err
+		}
+	}
 	if r.IntN(5) == 0 {
 		return tx.Rollback(bg)
 	}
@@ -128,6 +134,39 @@ func (b *bank) transfer(r *rand.Rand) (err error) {
 		return err
 	}
 	b.transfers.Add(1)
+	return nil
+}
+
+// total walks several cursors over everything at the same time.
+func (b *bank) total(tx *Tx, o ReadOptions) error {
+	var cursors [3]*Cursor
+	var sums [len(cursors)]int64
+	for i := range cursors {
+		cursors[i] = tx.CursorWith(b.tree, o)
+		if i > 0 { // one is left to the end of the transaction
+			defer cursors[i].Close()
+		}
+	}
+	for n := range accounts + 1 {
+		for i, c := range cursors {
+			if ok := c.Next(bg) || n == 0 && c.First(bg); ok != (n < accounts) || c.Err() != nil {
+				return fmt.Errorf("cursor %d %+v: account %d: %v %w", i, o, n, ok, c.Err())
+			}
+			if n == accounts {
+				break
+			}
+			x, err := parseBalance(c.Value(bg))
+			if err != nil {
+				return fmt.Errorf("cursor %d %+v: account %d: %w", i, o, n, err)
+			}
+			sums[i] += x
+		}
+	}
+	for i, sum := range sums {
+		if sum != accounts*initial {
+			return fmt.Errorf("cursor %d %+v: %d in all, want %d", i, o, sum, accounts*initial)
+		}
+	}
 	return nil
 }
 
@@ -147,6 +186,11 @@ func (b *bank) sum(r *rand.Rand) error {
 			total += x
 			n++
 			return err
+		}
+		if r.IntN(3) == 0 {
+			if err := b.total(tx, ReadOptions{Current: true}); err != nil {
+				return err
+			}
 		}
 		if r.IntN(2) == 0 {
 			c := tx.Cursor(b.tree)

@@ -21,7 +21,21 @@ type modelTx struct {
 	own      map[string]*string
 	touched  map[string]bool // keys it may have locked
 	saves    []modelSave
-	cursor   *Cursor
+	cursors  []*modelCursor
+}
+
+// modelCursor stays open over several steps of its transaction.
+type modelCursor struct {
+	*Cursor
+	sight modelSight
+}
+
+// modelSight is what a read should see.
+type modelSight struct {
+	o         ReadOptions
+	committed map[string]string  // of a current read: what was committed when it began
+	before    map[string]*string // with Before: the own writes it sees
+	save      int                // and which of the transaction's savepoints these were made before, of those there are
 }
 
 type modelSave struct {
@@ -36,6 +50,7 @@ type model struct {
 	open      []*modelTx
 	keys      int
 	largest   int
+	age       int // of transactions: how much rarer their ends are than other steps
 	crashes   int
 }
 
@@ -53,12 +68,31 @@ func (m *model) value() string {
 	return string(fmt.Appendf(v, "%d", m.r.Uint32()))
 }
 
-func (m *model) see(x *modelTx) map[string]string {
-	if x.snapshot == nil {
-		x.snapshot = maps.Clone(m.committed)
+// sight chooses how to read.
+func (m *model) sight(x *modelTx) (s modelSight) {
+	if m.r.IntN(3) == 0 {
+		s.o.Current, s.committed = true, maps.Clone(m.committed)
 	}
-	v := maps.Clone(x.snapshot)
-	for k, s := range x.own {
+	if n := len(x.saves); n > 0 && m.r.IntN(2) == 0 {
+		s.save = m.r.IntN(n)
+		s.o.Before, s.before = x.saves[s.save].sp, x.saves[s.save].own
+	}
+	return s
+}
+
+func (m *model) see(x *modelTx, s modelSight) map[string]string {
+	v := maps.Clone(s.committed)
+	if !s.o.Current {
+		if x.snapshot == nil {
+			x.snapshot = maps.Clone(m.committed)
+		}
+		v = maps.Clone(x.snapshot)
+	}
+	own := x.own
+	if s.before != nil {
+		own = s.before
+	}
+	for k, s := range own {
 		delete(v, k)
 		if s != nil {
 			v[k] = *s
@@ -67,9 +101,9 @@ func (m *model) see(x *modelTx) map[string]string {
 	return v
 }
 
-// latest is what a writer works on.
-func (m *model) latest(x *modelTx, k string) (string, bool) {
-	if s, ok := x.own[k]; ok {
+// latest is what a writer works on, with all its own writes or some.
+func (m *model) latest(own map[string]*string, k string) (string, bool) {
+	if s, ok := own[k]; ok {
 		if s == nil {
 			return "", false
 		}
@@ -92,7 +126,7 @@ func (m *model) busy(x *modelTx, k string) bool {
 func (m *model) end(i int) { m.open = slices.Delete(m.open, i, i+1) }
 
 func (m *model) step() {
-	if m.r.IntN(400) == 0 {
+	if m.r.IntN(400*m.age) == 0 {
 		m.crash()
 		m.crashes++
 		m.open = nil
@@ -113,7 +147,11 @@ func (m *model) step() {
 	i := m.r.IntN(len(m.open))
 	x := m.open[i]
 	k := m.key()
-	switch m.r.IntN(24) {
+	op := m.r.IntN(24)
+	if op <= 2 && m.r.IntN(m.age) > 0 {
+		op = 23
+	}
+	switch op {
 	case 0, 1:
 		m.must(x.tx.Commit(bg))
 		for k, s := range x.own {
@@ -133,6 +171,11 @@ func (m *model) step() {
 			s := m.r.IntN(n)
 			m.must(x.tx.RollbackTo(bg, x.saves[s].sp))
 			x.own = maps.Clone(x.saves[s].own)
+			for _, c := range x.cursors {
+				if c.sight.before != nil && c.sight.save > s { // what it saw beside this has been undone
+					c.sight.before, c.sight.save = x.saves[s].own, s
+				}
+			}
 			x.saves = x.saves[:s+1]
 		}
 	case 5:
@@ -145,10 +188,11 @@ func (m *model) step() {
 	case 8, 9:
 		m.walk(x)
 	case 10, 11, 12:
-		want, ok := m.see(x)[k]
-		got, err := x.tx.Get(bg, m.tree, []byte(k), nil)
+		s := m.sight(x)
+		want, ok := m.see(x, s)[k]
+		got, err := x.tx.GetWith(bg, m.tree, []byte(k), nil, s.o)
 		if ok != (err == nil) || err != nil && err != ErrKeyNotFound || string(got) != want {
-			m.Fatalf("get %s: %.40q %v, want %.40q %v", k, got, err, want, ok)
+			m.Fatalf("get %s %+v: %.40q %v, want %.40q %v", k, s.o, got, err, want, ok)
 		}
 	case 13:
 		mode := lock.Mode(1 + m.r.IntN(2))
@@ -156,17 +200,22 @@ func (m *model) step() {
 			return
 		}
 		x.touched[k] = true
-		want, ok := m.latest(x, k)
-		got, err := x.tx.Lock(bg, m.tree, []byte(k), mode, LockOptions{NoWait: true}, nil)
+		o, own := LockOptions{NoWait: true}, x.own
+		if n := len(x.saves); n > 0 && m.r.IntN(2) == 0 {
+			save := x.saves[m.r.IntN(n)]
+			o.Before, own = save.sp, save.own
+		}
+		want, ok := m.latest(own, k)
+		got, err := x.tx.Lock(bg, m.tree, []byte(k), mode, o, nil)
 		if ok != (err == nil) || err != nil && err != ErrKeyNotFound || string(got) != want {
-			m.Fatalf("lock %s: %.40q %v, want %.40q %v", k, got, err, want, ok)
+			m.Fatalf("lock %s %+v: %.40q %v, want %.40q %v", k, o, got, err, want, ok)
 		}
 	case 14, 15, 16:
 		if m.busy(x, k) {
 			return
 		}
 		x.touched[k] = true
-		_, want := m.latest(x, k)
+		_, want := m.latest(x.own, k)
 		found, err := x.tx.Delete(bg, m.tree, []byte(k))
 		if err != nil || found != want {
 			m.Fatalf("delete %s: %v %v, want %v", k, found, err, want)
@@ -181,7 +230,7 @@ func (m *model) step() {
 		x.touched[k] = true
 		v := m.value()
 		err := x.tx.Insert(bg, m.tree, []byte(k), []byte(v))
-		if _, ok := m.latest(x, k); ok {
+		if _, ok := m.latest(x.own, k); ok {
 			if err != ErrKeyExists {
 				m.Fatalf("insert %s: %v", k, err)
 			}
@@ -201,9 +250,10 @@ func (m *model) step() {
 }
 
 func (m *model) scan(x *modelTx) {
-	want := m.see(x)
+	s := m.sight(x)
+	want := m.see(x, s)
 	keys := slices.Sorted(maps.Keys(want))
-	c := x.tx.Cursor(m.tree)
+	c := x.tx.CursorWith(m.tree, s.o)
 	defer c.Close()
 	i := 0
 	for ok := c.First(bg); ok; ok = c.Next(bg) {
@@ -226,14 +276,22 @@ func (m *model) scan(x *modelTx) {
 	}
 }
 
-// walk moves a cursor that stays open over several steps of its transaction.
+// walk moves a cursor that stays open over several steps of its transaction. Some are closed, some are left to its end.
 func (m *model) walk(x *modelTx) {
-	want := m.see(x)
-	keys := slices.Sorted(maps.Keys(want))
-	if x.cursor == nil {
-		x.cursor = x.tx.Cursor(m.tree)
+	at := m.r.IntN(4)
+	if at >= len(x.cursors) {
+		at = len(x.cursors)
+		s := m.sight(x)
+		x.cursors = append(x.cursors, &modelCursor{x.tx.CursorWith(m.tree, s.o), s})
 	}
-	c := x.cursor
+	c := x.cursors[at]
+	if m.r.IntN(20) == 0 {
+		c.Close()
+		x.cursors = slices.Delete(x.cursors, at, at+1)
+		return
+	}
+	want := m.see(x, c.sight)
+	keys := slices.Sorted(maps.Keys(want))
 	for range 1 + m.r.IntN(6) {
 		at := string(c.Key())
 		var ok bool
@@ -267,18 +325,18 @@ func (m *model) walk(x *modelTx) {
 			i--
 		}
 		if c.Err() != nil || ok != (i >= 0 && i < len(keys)) {
-			m.Fatalf("cursor, move %d from %q: %v %v, want entry %d of %d", op, at, ok, c.Err(), i, len(keys))
+			m.Fatalf("cursor %+v, move %d from %q: %v %v, want entry %d of %d", c.sight.o, op, at, ok, c.Err(), i, len(keys))
 		}
 		if ok && (string(c.Key()) != keys[i] || string(c.Value(bg)) != want[keys[i]]) {
-			m.Fatalf("cursor, move %d from %q: %s %.40q, want %s %.40q", op, at, c.Key(), c.Value(bg), keys[i], want[keys[i]])
+			m.Fatalf("cursor %+v, move %d from %q: %s %.40q, want %s %.40q", c.sight.o, op, at, c.Key(), c.Value(bg), keys[i], want[keys[i]])
 		}
 	}
 }
 
 func TestModel(t *testing.T) {
-	for _, c := range []struct{ keys, largest, steps int }{{8, 60_000, 6000}, {300, 40_000, 6000}} {
-		t.Run(fmt.Sprint(c.keys, " keys"), func(t *testing.T) {
-			m := &model{world: newWorld(t, 1024), r: seeded(t), committed: map[string]string{}, keys: c.keys, largest: c.largest}
+	for _, c := range []struct{ keys, largest, age, steps int }{{8, 60_000, 1, 6000}, {300, 40_000, 1, 6000}, {8, 8000, 10, 12000}, {40, 8000, 30, 12000}} {
+		t.Run(fmt.Sprint(c.keys, " keys, age ", c.age), func(t *testing.T) {
+			m := &model{world: newWorld(t, 1024), r: seeded(t), committed: map[string]string{}, keys: c.keys, largest: c.largest, age: c.age}
 			m.m.Start()
 			for range c.steps {
 				m.step()

@@ -48,7 +48,7 @@ func (tx *Tx) own(id uint64) bool { return tx.w != nil && tx.w.id == id }
 
 // passesOver: a version is the transaction's own and was written at the savepoint or after it.
 func (tx *Tx) passesOver(v *version, before *Savepoint) bool {
-	return before.taken && tx.own(v.tx) && !tx.w.wrote(v.undo, before.newest)
+	return before.taken && tx.own(v.tx) && !tx.w.wrote(v.undo, before.last)
 }
 
 // resolve goes from a cell back to the version that s shows; ErrKeyNotFound when there is none. The result lies in cell or in

@@ -214,7 +214,7 @@ func (w *writer) push(g *pool.Group, s spot, typ byte, body []byte) uint64 {
 	}
 	ptr := page.UndoPtr(tail.ID.No(), tail.Page.UndoHeader().Used)
 	g.Edit(tail, page.AppendUndoPush(g.Scratch(), w.id, typ, body))
-	w.opened, w.last, w.newest = true, ptr, ptr
+	w.opened, w.last = true, ptr
 	w.depth++
 	return ptr
 }

@@ -67,7 +67,6 @@ type writer struct {
 	opened bool           // has a record in the undo log, so it needs an end record
 	last   uint64         // pointer to its last record that is not undone
 	depth  int            // how many there are in the chain; of a loser, less than that
-	newest uint64         // pointer to the last record it wrote, undone or not
 	turned map[uint32]int // the undo pages it has turned to, from 1 in order; the one it began in is missing
 }
 
@@ -297,17 +296,16 @@ func (tx *Tx) fail(err error) error {
 
 // Savepoint is a place to roll back to, and a moment that tells the transaction's writes before it from those after it.
 type Savepoint struct {
-	taken  bool // false in the zero value, which is no moment
-	last   uint64
-	depth  int
-	newest uint64 // pointer to the last record written, undone or not
+	taken bool // false in the zero value, which is no moment
+	last  uint64
+	depth int
 }
 
 // Savepoint marks the transaction's present state.
 func (tx *Tx) Savepoint() Savepoint {
 	sp := Savepoint{taken: true}
 	if w := tx.w; w != nil {
-		sp.last, sp.depth, sp.newest = w.last, w.depth, w.newest
+		sp.last, sp.depth = w.last, w.depth
 	}
 	return sp
 }
