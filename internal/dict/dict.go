@@ -2,6 +2,7 @@ package dict
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -13,25 +14,60 @@ type Dict struct {
 	db     *hearth.DB
 	schema atomic.Pointer[Schema]
 	locks  *Locks
+	ids    ids
 
 	publish sync.Mutex // one at a time applies its steps to schema
+
+	counters sync.Map // id → *counter, of all tables that were asked for a value, and those with a record
+	closed   atomic.Bool
 }
 
-// Open reads the dictionary, or makes one in a database that has none. Two processes cannot, the engine sees to it.
-func Open(ctx context.Context, db *hearth.DB) (*Dict, error) { panic("BUG: not written yet") }
+// Open reads the dictionary, or makes one in a database that has none. The engine sees to it that no two processes do.
+func Open(ctx context.Context, db *hearth.DB) (*Dict, error) {
+	d := &Dict{db: db, locks: newLocks()}
+	d.ids.reserve = d.reserveIDs
+	return d, db.Update(ctx, func(tx *hearth.Tx) error {
+		tree, err := tx.Tree(dictionaryTree)
+		if errors.Is(err, hearth.ErrTreeNotFound) {
+			d.schema.Store(&Schema{generation: 1})
+			return create(tx)
+		}
+		if err != nil {
+			return err
+		}
+		l, err := load(tree)
+		if err != nil {
+			return err
+		}
+		l.schema.generation = 1
+		d.schema.Store(l.schema)
+		d.ids.next, d.ids.limit = l.ids, l.ids
+		return d.loadCounters(tx)
+	})
+}
+
+// create makes the trees of a new dictionary.
+func create(tx *hearth.Tx) error {
+	if _, err := tx.CreateTree(counterTree); err != nil {
+		return err
+	}
+	tree, err := tx.CreateTree(dictionaryTree)
+	if err != nil {
+		return err
+	}
+	return tree.Put([]byte(formatKey), encode(versioned{format}))
+}
 
 // Close writes the exact state of all counters. Nobody may use the dictionary meanwhile or afterwards.
-func (d *Dict) Close(ctx context.Context) error { panic("BUG: not written yet") }
+func (d *Dict) Close(ctx context.Context) error {
+	if d.closed.Swap(true) {
+		return ErrClosed
+	}
+	return d.writeCounters(ctx)
+}
 
 // Schema is the committed picture: one atomic load.
 func (d *Dict) Schema() *Schema { return d.schema.Load() }
 
 // Locks are the metadata locks.
 func (d *Dict) Locks() *Locks { return d.locks }
-
-// NewID returns a number that nobody had before and nobody will get again (rule 7).
-func (d *Dict) NewID() (uint64, error) { panic("BUG: not written yet") }
-
-// Check compares the dictionary with itself, with the picture and with the engine, and returns what is wrong, one finding a line;
-// none means sound. Nobody may change definitions meanwhile.
-func (d *Dict) Check(ctx context.Context) []string { panic("BUG: not written yet") }

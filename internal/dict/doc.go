@@ -22,5 +22,5 @@
 //  7. Ids (of databases, tables, indexes, storage, counters, versions) come from NewID and are never used again, whatever rolls
 //     back or dies. So a cache keyed by Table.Version needs no invalidation.
 //  8. No value of AUTO_INCREMENT is handed out before the log has the reservation that covers it; see counter.go.
-//  9. Metadata locks know nothing of row locks. A cycle of both kinds ends by the timeout of either.
+//  9. Metadata locks have rules of their own; see locks.go. Locks go in order of names when a statement needs several exclusively.
 package dict

@@ -44,6 +44,8 @@ type Table struct {
 	Counter uint64
 	// CounterStart is the first value of Counter; 0 is 1.
 	CounterStart uint64
+
+	counterMax uint64 // of a table that a picture shows: the last value of its AUTO_INCREMENT column, 0 if there is none
 }
 
 // Column of a table.
@@ -125,6 +127,7 @@ func (t *Table) AutoIncrement() int {
 // Clone copies the definition so deep that the copy may be changed in every place. Types are immutable and shared.
 func (t *Table) Clone() *Table {
 	c := *t
+	c.counterMax = 0
 	c.Columns = slices.Clone(t.Columns)
 	for i := range c.Columns {
 		col := &c.Columns[i]
