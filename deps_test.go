@@ -52,10 +52,11 @@ const imports = `
 	testbed   <- page file wal region datafile pool
 
 	chart     <- gonum.org/v1/plot gonum.org/v1/plot/... golang.org/x/image/font
+	peer      <- github.com/go-sql-driver/mysql
 	restart   <- chart github.com/HdrHistogram/hdrhistogram-go
 
 	torture   <- hearth
-	bench     <- hearth restart chart
+	bench     <- hearth restart chart peer
 	          <- go.etcd.io/bbolt
 	          <- github.com/dgraph-io/badger/v4 github.com/dgraph-io/badger/v4/options github.com/dgraph-io/badger/v4/pb
 	          <- github.com/dgraph-io/ristretto/v2/z
@@ -67,7 +68,7 @@ const imports = `
 `
 
 // inTests may be imported by test files besides.
-var inTests = []string{"github.com/anishathalye/porcupine", "github.com/go-sql-driver/mysql"}
+var inTests = []string{"github.com/anishathalye/porcupine", "github.com/go-sql-driver/mysql", "github.com/dolthub/go-mysql-server"}
 
 const modulePath = "github.com/hearthdb/hearth"
 
