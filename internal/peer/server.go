@@ -231,3 +231,19 @@ func (t *tail) String() string {
 	defer t.mu.Unlock()
 	return strings.TrimSpace(string(t.end))
 }
+
+// Memory is the resident memory of the process that is neither a file nor shared, in bytes.
+func (s *Server) Memory() (int64, error) {
+	name := fmt.Sprintf("/proc/%d/status", s.Pid())
+	status, err := os.ReadFile(name)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
+			kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, fmt.Errorf("%s has no RssAnon", name)
+}
