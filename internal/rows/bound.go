@@ -80,7 +80,10 @@ func (k *Key) AppendNotNull(dst []byte, i int) []byte {
 
 // After is the least key greater than all that begin with prefix; nil if there is none.
 func After(prefix []byte) []byte {
-	n := len(bytes.TrimRight(prefix, "\xff"))
+	n := len(prefix)
+	for n > 0 && prefix[n-1] == 0xff { // bytes.TrimRight would take every byte that is no UTF-8 for it
+		n--
+	}
 	if n == 0 {
 		return nil
 	}
