@@ -86,6 +86,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*DB, error) {
 		s.report.phase(step.name, &s.since)
 	}
 	s.ready(now)
+	s.prewarm(ctx)
 	return s.db, nil
 }
 
@@ -321,7 +322,7 @@ func (s *start) openPool(context.Context) error {
 	db.warmer = heat.New(heat.Config{
 		FS: s.opts.fs, Dir: filepath.Join(s.dir, heatDir), UUID: s.control.UUID, Pool: db.pool, Files: db.files,
 		LSN: l.Tail, Logger: s.opts.Logger, Interval: s.opts.HeatDumpInterval, Percent: s.opts.HeatDumpPercent,
-		Kept: s.opts.HeatDumpsKept, Floor: s.opts.PrewarmFloor, Order: s.opts.PrewarmOrder,
+		Kept: s.opts.HeatDumpsKept, Order: s.opts.PrewarmOrder,
 	})
 	return nil
 }

@@ -84,3 +84,19 @@ func (w *Warmth) Cancel() { w.db.warmer.Cancel() }
 
 // Status of the load and the dumps.
 func (w *Warmth) Status() WarmthStatus { return w.db.warmer.Status() }
+
+// prewarm starts the warmer: the load of the newest dump, then dumps. With PrewarmBlocking it returns when the load has ended, or
+// after PrewarmLimit.
+func (s *start) prewarm(ctx context.Context) {
+	db := s.db
+	var load *heat.LoadOptions
+	if db.opts.Prewarm != PrewarmOff {
+		load = &heat.LoadOptions{Path: db.opts.PrewarmFile}
+	}
+	began := make(chan struct{})
+	db.wg.Go(func() { db.warmer.Run(db.ctx, load, began) })
+	if db.opts.Prewarm == PrewarmBlocking {
+		<-began
+		db.warmer.Wait(ctx, db.opts.PrewarmLimit)
+	}
+}

@@ -2,7 +2,10 @@ package heat
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/hearthdb/hearth/internal/datafile"
@@ -23,26 +26,275 @@ type Config struct {
 
 	Interval time.Duration // between automatic dumps; below 0: none
 	Percent  int           // of the pool's frames in a dump
-	Kept     int           // automatic dumps that are kept
-	Floor    int           // percent of the device's throughput that a load gets at least
+	Kept     int           // dumps that are kept
 	Order    Order
 }
 
 // Warmer dumps the heat of a pool and loads dumps into it.
-type Warmer struct{ cfg Config }
+type Warmer struct {
+	cfg    Config
+	folder folder
+	began  time.Time
+
+	loading sync.Mutex // one Load or Close at a time
+	dumping sync.Mutex // one dump at a time
+
+	mu       sync.Mutex // guards what follows
+	closed   bool
+	load     *load    // the last one
+	wrong    error    // why nothing is loaded
+	good     int64    // pages of the newest whole dump of an earlier life
+	last     DumpInfo // zero: none
+	longest  time.Duration
+	dumpErr  error
+	withheld string
+}
 
 // New is a Warmer that does nothing yet.
-func New(cfg Config) *Warmer { return &Warmer{cfg: cfg} }
+func New(cfg Config) *Warmer {
+	return &Warmer{cfg: cfg, folder: folder{cfg.FS, cfg.Dir}, began: time.Now()}
+}
+
+// Run begins the load of a start, if there is one, and then writes a dump every interval until ctx ends. It closes began once
+// the load has begun, or is not going to.
+func (w *Warmer) Run(ctx context.Context, load *LoadOptions, began chan<- struct{}) {
+	w.remember()
+	if load != nil {
+		err := w.Load(ctx, *load)
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case errors.Is(err, ErrNoDump) && load.Path == "": // a new database, or one that was never warm
+		default:
+			w.cfg.Logger.Warn("prewarm: nothing is loaded", "reason", err)
+		}
+	}
+	close(began)
+	if w.cfg.Interval < 0 {
+		return
+	}
+	t := time.NewTicker(w.cfg.Interval)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		w.automatic(ctx)
+	}
+}
+
+// automatic writes a dump unless that could spoil a good one.
+func (w *Warmer) automatic(ctx context.Context) {
+	if !w.mayDump() {
+		return
+	}
+	if _, err := w.dump(ctx, DumpOptions{}, true); err != nil && ctx.Err() == nil {
+		w.cfg.Logger.Warn("the heat dump failed; the one before stays", "error", err)
+	}
+}
+
+// Close ends a load. With dump it writes the last one, as every interval does.
+func (w *Warmer) Close(ctx context.Context, dump bool) {
+	w.loading.Lock()
+	defer w.loading.Unlock()
+	w.mu.Lock()
+	w.closed = true
+	l := w.load
+	w.mu.Unlock()
+	if l != nil {
+		l.stop()
+	}
+	if dump {
+		w.automatic(ctx)
+	}
+}
 
 // Dump writes a dump.
 func (w *Warmer) Dump(ctx context.Context, o DumpOptions) (DumpInfo, error) {
-	return DumpInfo{}, ctx.Err()
+	if o.Percent < 0 || o.Percent > 100 {
+		return DumpInfo{}, fmt.Errorf("heat dump: percent is %d, want 1 to 100", o.Percent)
+	}
+	return w.dump(ctx, o, false)
 }
 
-// Load begins to load a dump.
-func (w *Warmer) Load(ctx context.Context, o LoadOptions) error { return ctx.Err() }
+func (w *Warmer) dump(ctx context.Context, o DumpOptions, automatic bool) (DumpInfo, error) {
+	w.dumping.Lock()
+	defer w.dumping.Unlock()
+	i, err := w.makeDump(ctx, o)
+	i.Automatic = automatic
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.dumpErr = err; err != nil {
+		return DumpInfo{}, fmt.Errorf("heat dump: %w", err)
+	}
+	w.last, w.longest = i, max(w.longest, i.LongestStall)
+	return i, nil
+}
 
-func (w *Warmer) Pause()         {}
-func (w *Warmer) Resume()        {}
-func (w *Warmer) Cancel()        {}
-func (w *Warmer) Status() Status { return Status{State: StateIdle} }
+func (w *Warmer) makeDump(ctx context.Context, o DumpOptions) (DumpInfo, error) {
+	began := time.Now()
+	name := o.Path
+	if name == "" {
+		var err error
+		if name, err = w.folder.next(); err != nil {
+			return DumpInfo{}, err
+		}
+	}
+	percent := o.Percent
+	if percent == 0 {
+		percent = w.cfg.Percent
+	}
+	s, err := take(ctx, w.cfg.Pool)
+	if err != nil {
+		return DumpInfo{}, err
+	}
+	frames := uint64(w.cfg.Pool.Frames())
+	bands, ids := s.hottest(frames * uint64(percent) / 100)
+	h := Header{UUID: w.cfg.UUID, LSN: w.cfg.LSN(), At: began, Frames: frames, Bands: bands}
+	for _, b := range bands {
+		h.Pages += b.Pages
+	}
+	if err := write(ctx, w.cfg.FS, name, &h, ids); err != nil {
+		return DumpInfo{}, err
+	}
+	if o.Path == "" {
+		if err := w.folder.prune(w.cfg.Kept); err != nil {
+			w.cfg.Logger.Warn("an old heat dump could not be removed", "error", err)
+		}
+	}
+	return DumpInfo{File: name, At: began, Pages: int64(h.Pages), Bytes: h.size(), Took: time.Since(began), LongestStall: s.longest}, nil
+}
+
+// Load begins to load a dump, or with Blocking loads it.
+func (w *Warmer) Load(ctx context.Context, o LoadOptions) error {
+	l, err := w.begin(ctx, o)
+	if err != nil || !o.Blocking {
+		return err
+	}
+	return l.wait(ctx, o.Limit)
+}
+
+func (w *Warmer) begin(ctx context.Context, o LoadOptions) (*load, error) {
+	w.loading.Lock()
+	defer w.loading.Unlock()
+	list, err := w.find(o.Path)
+	w.mu.Lock()
+	before, closed := w.load, w.closed
+	w.wrong = err
+	w.mu.Unlock()
+	switch {
+	case err != nil:
+		return nil, err
+	case closed:
+		return nil, pool.ErrClosed
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case before != nil:
+		before.stop()
+	}
+	order := o.Order
+	if order == "" {
+		order = w.cfg.Order
+	}
+	l := newLoad(w.cfg.Pool, w.cfg.Files, list, order)
+	w.mu.Lock()
+	w.load = l
+	w.mu.Unlock()
+	go func() {
+		l.run()
+		w.report(l)
+	}()
+	return l, nil
+}
+
+// find reads a dump, or the newest whole one.
+func (w *Warmer) find(name string) (*list, error) {
+	if name != "" {
+		return readFor(w.cfg.FS, name, w.cfg.UUID)
+	}
+	nos, err := w.folder.numbers()
+	if err != nil {
+		return nil, err
+	}
+	var first error
+	for _, no := range nos {
+		l, err := readFor(w.cfg.FS, w.folder.path(no), w.cfg.UUID)
+		if err == nil {
+			return l, nil
+		}
+		w.cfg.Logger.Warn("a heat dump is of no use; looking for an older one", "reason", err)
+		if first == nil {
+			first = err
+		}
+	}
+	if first == nil {
+		first = fmt.Errorf("%w in %s", ErrNoDump, w.folder.dir)
+	}
+	return nil, first
+}
+
+func (w *Warmer) report(l *load) {
+	s := Status{}
+	l.fill(&s)
+	w.cfg.Logger.Info("prewarm ended", "state", string(s.State), "file", s.File, "took", s.Took, "pages", s.Total, "loaded", s.Loaded,
+		"present", s.Present, "gone", s.Gone, "no_room", s.NoRoom, "failed", s.Failed, "left", s.Left, "bytes", s.BytesRead)
+}
+
+func (w *Warmer) current() *load {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.load
+}
+
+// Pause holds the load until Resume. Reads under way end.
+func (w *Warmer) Pause() {
+	if l := w.current(); l != nil {
+		l.pause()
+	}
+}
+
+// Resume goes on where Pause stopped.
+func (w *Warmer) Resume() {
+	if l := w.current(); l != nil {
+		l.resume()
+	}
+}
+
+// Cancel ends the load, and waits for its reads.
+func (w *Warmer) Cancel() {
+	if l := w.current(); l != nil {
+		l.stop()
+	}
+}
+
+// Wait waits for the end of the load, if there is one, for limit at most.
+func (w *Warmer) Wait(ctx context.Context, limit time.Duration) {
+	if l := w.current(); l != nil {
+		l.wait(ctx, limit)
+	}
+}
+
+// Status tells how things are.
+func (w *Warmer) Status() Status {
+	w.mu.Lock()
+	l := w.load
+	s := Status{State: StateIdle, LongestStall: w.longest, DumpWithheld: w.withheld}
+	if w.wrong != nil {
+		s.State, s.Error = StateFailed, w.wrong.Error()
+	}
+	if w.dumpErr != nil {
+		s.DumpError = w.dumpErr.Error()
+	}
+	if !w.last.At.IsZero() {
+		last := w.last
+		s.LastDump = &last
+	}
+	w.mu.Unlock()
+	if l != nil && s.Error == "" {
+		l.fill(&s)
+	}
+	p := w.cfg.Pool.Prewarmed()
+	s.Accounting = Accounting{Pages: p.Pages, Used: p.Used, Unused: p.Pages - p.Used - p.Evicted, EvictedUnused: p.Evicted, Hits: p.Hits}
+	return s
+}

@@ -22,6 +22,9 @@ const (
 	NoRoom                  // there is no frame that is free and not spoken for
 	Failed                  // could not be read; whoever needs it will hear why
 	wanted                  // asked for, not seen to yet
+
+	// Outcomes is how many there are, to count them by.
+	Outcomes = int(wanted)
 )
 
 // Run is neighbours in one space that are to be in the pool. A page that is not wanted is read and forgotten if it lies
@@ -225,6 +228,13 @@ func (p *Pool) Spare() int {
 	p.repl.mu.Lock()
 	defer p.repl.mu.Unlock()
 	return max(len(p.repl.free)-p.repl.high, 0)
+}
+
+// Free is how many frames hold no page.
+func (p *Pool) Free() int {
+	p.repl.mu.Lock()
+	defer p.repl.mu.Unlock()
+	return len(p.repl.free)
 }
 
 // Has says whether a page is in the pool, or on its way there.

@@ -48,11 +48,26 @@ type Stats struct {
 	WriteNanos          int64
 	SurvivorsReread     int64 // clean survivors whose checksum failed
 	SurvivorsRebuilt    int64 // changed survivors whose structure failed
-	Prewarmed           int64 // brought in by Load
-	PrewarmedUsed       int64 // and used since
-	PrewarmedEvicted    int64 // and left before anybody used them
-	PrewarmedHits       int64 // estimated, like Hits
+	Prewarmed           Prewarmed
 	LastWriteError      error
+}
+
+// Prewarmed says what became of the pages that Load brought in.
+type Prewarmed struct {
+	Pages   int64 // brought in
+	Used    int64 // and used since
+	Evicted int64 // and gone before anybody used them
+	Hits    int64 // that they served; estimated from a sample
+}
+
+// Prewarmed counts without a walk.
+func (p *Pool) Prewarmed() Prewarmed {
+	c := &p.stats
+	v := Prewarmed{Pages: c.prewarmed.Load(), Used: c.prewarmedUsed.Load(), Evicted: c.prewarmedLost.Load()}
+	for i := range c.hits {
+		v.Hits += c.hits[i].prewarmed.Load() * hitSample
+	}
+	return v
 }
 
 func (c *counters) sampled() (n int64) {
@@ -71,10 +86,7 @@ func (p *Pool) Stats() Stats {
 		LastWriteError: p.stats.lastError(),
 	}
 	s.Hits = p.stats.sampled() * hitSample
-	for i := range p.stats.hits {
-		s.PrewarmedHits += p.stats.hits[i].prewarmed.Load() * hitSample
-	}
-	s.Prewarmed, s.PrewarmedUsed, s.PrewarmedEvicted = p.stats.prewarmed.Load(), p.stats.prewarmedUsed.Load(), p.stats.prewarmedLost.Load()
+	s.Prewarmed = p.Prewarmed()
 	p.repl.mu.Lock()
 	s.Free = len(p.repl.free)
 	p.repl.mu.Unlock()
