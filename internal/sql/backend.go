@@ -24,12 +24,14 @@ type Options struct {
 
 // Backend is a database of the engine, seen through SQL.
 type Backend struct {
+	options  Options
 	db       *hearth.DB
 	dict     *dict.Dict
 	provider *Provider
 	engine   *sqle.Engine
 	stats    *statistics
 
+	rowIDs      sync.Map // dict.Table.ID -> *atomic.Uint64, see newRowID
 	definitions sync.Map // dict.Table.Version -> *definition
 }
 
@@ -46,7 +48,7 @@ func Open(ctx context.Context, db *hearth.DB, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data dictionary: %w", err)
 	}
-	b := &Backend{db: db, dict: d}
+	b := &Backend{options: o, db: db, dict: d}
 	b.stats = newStatistics(b)
 	b.provider = &Provider{backend: b, procedures: gms.NewExternalStoredProcedureRegistry()}
 	b.engine = b.NewEngine(o.Config)

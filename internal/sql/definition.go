@@ -2,6 +2,7 @@ package sql
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
@@ -20,8 +21,14 @@ type definition struct {
 	indexes []*Index    // the primary key first, if there is one
 	listed  []gms.Index // the same
 	plain   *Table
-	stored  []int // ordinals of the columns that rows hold: all but virtual ones
+	tree    string // of the rows
+	stored  []int  // ordinals of the columns that scans read: all but virtual ones
+
+	hidesIndexed bool // rows hold virtual columns nonetheless, because indexes have them; scans leave them out
 }
+
+// keyless: rows have a hidden id for a key.
+func (d *definition) keyless() bool { return len(d.rec.Primary) == 0 }
 
 // definition of a table. The last one of each table is kept.
 func (b *Backend) definition(t *dict.Table) (*definition, error) {
@@ -58,7 +65,7 @@ func (b *Backend) forgetDropped() {
 }
 
 func newDefinition(b *Backend, t *dict.Table) (*definition, error) {
-	d := &definition{backend: b, rec: t}
+	d := &definition{backend: b, rec: t, tree: t.RowTree()}
 	d.plain = &Table{table{def: d}}
 
 	primary := make([]rows.Part, len(t.Primary))
@@ -72,9 +79,11 @@ func newDefinition(b *Backend, t *dict.Table) (*definition, error) {
 	schema := make(gms.Schema, len(t.Columns))
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		columns[i] = rows.Column{Type: c.Type, Nullable: c.Nullable, Virtual: c.Virtual}
+		columns[i] = rows.Column{Type: c.Type, Nullable: c.Nullable, Virtual: c.Virtual && !indexed(t, i)}
 		if !c.Virtual {
 			d.stored = append(d.stored, i)
+		} else if indexed(t, i) {
+			d.hidesIndexed = true
 		}
 		schema[i] = gmsColumn(t, c, isKey[i])
 	}
@@ -99,6 +108,13 @@ func newDefinition(b *Backend, t *dict.Table) (*definition, error) {
 		d.listed[i] = x
 	}
 	return d, nil
+}
+
+// indexed: a secondary index has the column.
+func indexed(t *dict.Table, column int) bool {
+	return slices.ContainsFunc(t.Indexes, func(x dict.Index) bool {
+		return slices.ContainsFunc(x.Parts, func(p dict.Part) bool { return p.Column == column })
+	})
 }
 
 func gmsColumn(t *dict.Table, c *dict.Column, key bool) *gms.Column {

@@ -39,7 +39,7 @@ var (
 )
 
 func newPrimary(d *definition) *Index {
-	x := &Index{def: d, name: primaryName, unique: true, key: d.codec.Key(), tree: d.rec.RowTree()}
+	x := &Index{def: d, name: primaryName, unique: true, key: d.codec.Key(), tree: d.tree}
 	x.describe(d.rec.Primary)
 	return x
 }

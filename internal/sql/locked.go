@@ -8,7 +8,6 @@ import (
 	gms "github.com/dolthub/go-mysql-server/sql"
 
 	"github.com/hearthdb/hearth"
-	"github.com/hearthdb/hearth/internal/rows"
 )
 
 // lockMode of the rows a scan returns.
@@ -69,7 +68,15 @@ func (s *scan) locked(in *interval, key []byte) (bool, error) {
 	if ok, err := s.lockRow(rowKey, nil); !ok {
 		return false, err
 	}
-	return s.belongs(key, rowKey)
+	ok, err := s.belongs(key, rowKey)
+	if s.def.hidesIndexed { // what GMS computes itself must not come from a scan
+		for i := range s.decoded {
+			if s.def.rec.Columns[i].Virtual {
+				s.decoded[i] = nil
+			}
+		}
+	}
+	return ok, err
 }
 
 // belongs asks whether the row, locked and decoded now, still has the entry that led to it. A row that somebody has moved to another
@@ -110,7 +117,7 @@ func (s *scan) lockRow(key, seen []byte) (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	if !s.latest && !bytes.Equal(value, seen) && s.session.Boundary() != s.opts.Before {
+	if !s.latest && (seen == nil || !bytes.Equal(value, seen)) && s.session.Boundary() != s.opts.Before {
 		// The transaction has written since the scan began, perhaps this row.
 		if value, err = s.rows.GetWith(nil, key, hearth.ReadOptions{Current: true, Before: s.opts.Before}); err != nil {
 			if errors.Is(err, hearth.ErrKeyNotFound) {
@@ -123,18 +130,18 @@ func (s *scan) lockRow(key, seen []byte) (bool, error) {
 		return false, nil
 	}
 	ok, err := s.decodeLocked(value)
-	if ok && len(s.def.rec.Primary) == 0 {
-		s.session.rememberRow(s.def, key, value)
+	if ok && s.def.keyless() {
+		err = s.session.rememberRow(s.def, key, value)
 	}
 	return ok, err
 }
 
-// decodeLocked decodes all stored columns where the entry has to be made again, else the wanted ones.
+// decodeLocked decodes everything where the entry has to be made again, else what is wanted.
 func (s *scan) decodeLocked(value []byte) (bool, error) {
 	if s.tree == s.rows {
 		return s.decode(value)
 	}
-	return true, s.damaged(s.def.codec.DecodeRow(value, s.decoded, s.def.stored))
+	return true, s.damaged(s.def.codec.DecodeRow(value, s.decoded, nil))
 }
 
 // acquire gets the row's lock and its latest value. A wait is measured, for the slow log; there is none to measure as long as nobody is
@@ -152,44 +159,4 @@ func (s *scan) acquire(key []byte) ([]byte, error) {
 	value, err = get(key, hearth.LockOptions{})
 	s.session.waited += time.Since(began)
 	return value, err
-}
-
-// rowIDKey is a row of a table without a primary key, by its content.
-type rowIDKey struct {
-	table   uint64
-	content string
-}
-
-// rememberRow notes under which hidden id a locked row lies: the editor that is to change it gets only its content.
-func (s *Session) rememberRow(def *definition, key, content []byte) {
-	id, err := rows.RowID(key)
-	if err != nil || len(s.stmts) == 0 {
-		return
-	}
-	st := &s.stmts[len(s.stmts)-1]
-	if st.rowIDs == nil {
-		st.rowIDs = map[rowIDKey][]uint64{}
-	}
-	k := rowIDKey{def.rec.ID, string(content)}
-	for _, other := range st.rowIDs[k] {
-		if other == id {
-			return
-		}
-	}
-	st.rowIDs[k] = append(st.rowIDs[k], id)
-}
-
-// takeRow gives out the hidden id of a row with this content (as stored) that the statement has locked, each once.
-func (s *Session) takeRow(def *definition, content []byte) (id uint64, ok bool) {
-	if len(s.stmts) == 0 {
-		return 0, false
-	}
-	ids := s.stmts[len(s.stmts)-1].rowIDs
-	k := rowIDKey{def.rec.ID, string(content)}
-	if len(ids[k]) == 0 {
-		return 0, false
-	}
-	id = ids[k][0]
-	ids[k] = ids[k][1:]
-	return id, true
 }

@@ -40,7 +40,7 @@ func applyLocks(ctx *gms.Context, _ *analyzer.Analyzer, n gms.Node, _ *plan.Scop
 		s.quiet = true
 	}
 	same := transform.SameTree
-	if t := s.current(); t != nil && t.serializable && !s.autocommits() {
+	if t := s.current(); t != nil && t.serializable && !s.autocommits() && readsRows(n) {
 		marked, identity, err := lockTables(n, rowLock{mode: lockShared})
 		if err != nil {
 			return n, transform.SameTree, err
@@ -61,6 +61,15 @@ func applyLocks(ctx *gms.Context, _ *analyzer.Analyzer, n gms.Node, _ *plan.Scop
 		return n, transform.SameTree, nil
 	})
 	return marked, same && identity, err
+}
+
+// readsRows: a statement that SERIALIZABLE lets lock what it reads.
+func readsRows(n gms.Node) bool {
+	switch n.(type) {
+	case *plan.InsertInto, *plan.Update, *plan.DeleteFrom:
+		return true
+	}
+	return plan.NodeRepresentsSelect(n)
 }
 
 // lockTables makes the tables at and below a node locked ones, if they are not locked more strongly. It does not go into

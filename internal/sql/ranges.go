@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
+
+	"github.com/hearthdb/hearth/internal/rows"
 )
 
 // interval is what one range of GMS is on the entries of an index: keys from lo to before hi, and of these the entries that pass
@@ -68,7 +70,8 @@ func (x *Index) interval(r gms.MySQLRange) (in interval, ok bool, err error) {
 		if b.empty {
 			return in, false, nil
 		}
-		switch contiguous := part == i; {
+		// The key of an entry without NULL in a unique index ends with the index's own columns.
+		switch contiguous := part == i && (i < len(x.parts) || !x.unique || nulls); {
 		case !open || !contiguous:
 			if !b.all {
 				in.checks = append(in.checks, check{part, b.lo, b.hi})
@@ -80,14 +83,14 @@ func (x *Index) interval(r gms.MySQLRange) (in interval, ok bool, err error) {
 		default:
 			open = false
 			in.lo = append(bytes.Clone(prefix), b.lo...)
-			in.hi = after(prefix)
+			in.hi = rows.After(prefix)
 			if b.hi != nil {
 				in.hi = append(bytes.Clone(prefix), b.hi...)
 			}
 		}
 	}
 	if in.lo == nil {
-		in.lo, in.hi = prefix, after(prefix)
+		in.lo, in.hi = prefix, rows.After(prefix)
 		in.point = open && x.unique && !nulls && len(r) >= len(x.parts) && x.prefixes == nil && len(in.checks) == 0
 	}
 	return in, in.hi == nil || bytes.Compare(in.lo, in.hi) < 0, nil
@@ -109,36 +112,30 @@ func (x *Index) partOf(i int) int {
 // bounds encodes the cuts of one column. A cut at a prefix is loosened: entries hold only the head of a value, and GMS checks
 // the filter again on the row.
 func (x *Index) bounds(part int, r gms.MySQLRangeColumnExpr) (b bounds, err error) {
-	key, n, loose := x.key, part, false
+	key, n := x.key, part
 	if part >= len(x.parts) {
 		key, n = x.def.codec.Key(), part-len(x.parts)
-		loose = x.def.rec.Primary[n].Prefix > 0
-	} else {
-		loose = x.parts[part].Prefix > 0
 	}
-	null := func() ([]byte, error) { return key.AppendPart(nil, n, nil) }
-	value := func(v any) ([]byte, error) {
-		if v == nil {
-			return nil, fmt.Errorf("a range is cut at NULL")
-		}
-		return key.AppendBound(nil, n, v)
-	}
+	loose := key.Part(n).Prefix > 0
+	b.lo = key.AppendNotNull(nil, n)
 
-	var atLo, atHi []byte // the value a cut is at
+	var pinned []byte // the value that all values are not less than
 	switch c := r.LowerBound.(type) {
-	case gms.BelowNull, nil:
+	case gms.BelowNull:
+		b.lo = nil
 	case gms.AboveNull:
-		var k []byte
-		if k, err = null(); err == nil {
-			b.lo = after(k)
-		}
 	case gms.Below:
-		if atLo, err = value(c.Key); err == nil {
-			b.lo = atLo
+		var e edge
+		if e, err = edgeOf(key, n, c.Key, r.Typ); err == nil {
+			b.cutBelow(e, e.beyond)
+			if !e.beyond && !e.before {
+				pinned = e.key
+			}
 		}
 	case gms.Above:
-		if b.lo, err = value(c.Key); err == nil && !loose {
-			b.lo = after(b.lo)
+		var e edge
+		if e, err = edgeOf(key, n, c.Key, r.Typ); err == nil {
+			b.cutBelow(e, e.beyond || !loose)
 		}
 	case gms.AboveAll:
 		b.empty = true
@@ -149,44 +146,65 @@ func (x *Index) bounds(part int, r gms.MySQLRangeColumnExpr) (b bounds, err erro
 		return b, err
 	}
 	switch c := r.UpperBound.(type) {
-	case gms.AboveAll, nil:
+	case gms.AboveAll:
 	case gms.AboveNull:
-		var k []byte
-		if k, err = null(); err == nil {
-			b.hi = after(k)
-			if b.lo == nil {
-				b.lo, b.equal, b.null = k, true, true
-			}
-		}
+		b.hi = key.AppendNotNull(nil, n)
+		b.null = b.lo == nil
+		b.empty = b.empty || !key.Nullable(n)
 	case gms.Below:
-		if b.hi, err = value(c.Key); err == nil && loose {
-			b.hi = after(b.hi)
+		var e edge
+		if e, err = edgeOf(key, n, c.Key, r.Typ); err == nil {
+			b.cutAbove(e, e.beyond || loose, key.AppendNotNull(nil, n))
 		}
 	case gms.Above:
-		if atHi, err = value(c.Key); err == nil {
-			b.hi = after(atHi)
-			b.equal = atLo != nil && bytes.Equal(atLo, atHi)
+		var e edge
+		if e, err = edgeOf(key, n, c.Key, r.Typ); err == nil {
+			b.cutAbove(e, true, key.AppendNotNull(nil, n))
+			b.equal = pinned != nil && bytes.Equal(pinned, e.key)
 		}
 	case gms.BelowNull:
 		b.empty = true
 	default:
 		err = fmt.Errorf("an upper cut of type %T is not supported", c)
 	}
-	b.all = b.lo == nil && b.hi == nil
+	if err != nil {
+		return b, err
+	}
+	if b.null && !b.empty {
+		b.lo, err = key.AppendPart(nil, n, nil)
+		b.equal = true
+	}
+	b.all = len(b.lo) == 0 && b.hi == nil
 	b.empty = b.empty || b.hi != nil && bytes.Compare(b.lo, b.hi) >= 0
 	return b, err
 }
 
-// after returns the first key behind all that begin with prefix, nil if there is none.
-func after(prefix []byte) []byte {
-	for i := len(prefix) - 1; i >= 0; i-- {
-		if prefix[i] != 0xff {
-			end := bytes.Clone(prefix[:i+1])
-			end[i]++
-			return end
-		}
+// cutBelow leaves what is not less than the edge, or what is greater than it.
+func (b *bounds) cutBelow(e edge, greater bool) {
+	switch {
+	case e.before:
+	case e.none || greater && rows.After(e.key) == nil:
+		b.empty = true
+	case greater:
+		b.lo = rows.After(e.key)
+	default:
+		b.lo = e.key
 	}
-	return nil
+}
+
+// cutAbove leaves what is less than the edge, or what is not greater than it. Of the values that are not NULL the first begins with
+// first.
+func (b *bounds) cutAbove(e edge, orEqual bool, first []byte) {
+	switch {
+	case e.none, e.before && len(first) == 0:
+		b.empty = true
+	case e.before:
+		b.hi = first
+	case orEqual:
+		b.hi = rows.After(e.key)
+	default:
+		b.hi = e.key
+	}
 }
 
 // passes holds an entry against the checks of its interval.

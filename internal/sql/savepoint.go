@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"context"
 	"strings"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
@@ -86,7 +87,8 @@ func (t *Transaction) find(name string) int {
 
 // rollbackTo undoes what the transaction did since a savepoint of the engine, in the dictionary's picture too.
 func (t *Transaction) rollbackTo(sp hearth.Savepoint, m dict.Mark) error {
-	t.trees = nil // trees made since are gone
+	t.trees = nil                         // trees made since are gone
+	t.tx.SetContext(context.Background()) // that of the statement may have ended, which is why we are here
 	if err := t.tx.RollbackTo(sp); err != nil {
 		return sqlError(err)
 	}

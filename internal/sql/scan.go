@@ -39,48 +39,21 @@ type scan struct {
 	moved   map[string]bool
 }
 
+// everything is the interval of all rows.
 var everything = []interval{{}}
 
-// scan of all rows.
-func (t *table) scan(ctx *gms.Context) (gms.RowIter, error) {
-	s := &scan{table: *t, intervals: everything}
-	return s, s.open(ctx, t.def.rec.RowTree())
-}
-
-// lookup of what an index has in ranges.
-func (t *table) lookup(ctx *gms.Context, l gms.IndexLookup) (gms.RowIter, error) {
-	x, ok := l.Index.(*Index)
-	if !ok {
-		return nil, fmt.Errorf("table %s: an index of type %T is not one of its own", t.Name(), l.Index)
-	}
-	if l.IsEmptyRange {
-		return gms.RowsToRowIter(), nil
-	}
-	if x.def != t.def {
-		if x = t.def.index(x.name); x == nil {
-			return nil, gms.ErrIndexNotFound.New(l.Index.ID())
-		}
-	}
-	in, err := x.intervals(l.Ranges)
-	if err != nil {
-		return nil, err
-	}
-	s := &scan{table: *t, index: x, intervals: in, reverse: l.IsReverse}
-	return s, s.open(ctx, x.tree)
-}
-
 // open finds the trees and sets the boundary: what the statement writes from now on is not seen.
-func (s *scan) open(ctx *gms.Context, tree string) (err error) {
+func (s *scan) open(ctx *gms.Context) (err error) {
 	s.session = SessionOf(ctx)
 	if s.session == nil {
 		return fmt.Errorf("table %s: the context has no session of this database", s.Name())
 	}
-	if s.tree, err = s.session.Tree(ctx, tree); err != nil {
+	if s.rows, err = s.session.Tree(ctx, s.def.tree); err != nil {
 		return err
 	}
-	s.rows = s.tree
+	s.tree = s.rows
 	if s.index != nil && s.index.entries != nil {
-		if s.rows, err = s.session.Tree(ctx, s.def.rec.RowTree()); err != nil {
+		if s.tree, err = s.session.Tree(ctx, s.index.tree); err != nil {
 			return err
 		}
 	}

@@ -87,7 +87,18 @@ func (s *Session) transaction(ctx *gms.Context) (*Transaction, error) {
 // current transaction, nil if none is open.
 func (s *Session) current() *Transaction {
 	t, _ := s.BaseSession.GetTransaction().(*Transaction)
+	if t == nil || t.ended {
+		return nil
+	}
 	return t
+}
+
+// GetTransaction implements gms.Session. GMS keeps some transactions that have ended; nothing is to run in them.
+func (s *Session) GetTransaction() gms.Transaction {
+	if t := s.current(); t != nil {
+		return t
+	}
+	return nil
 }
 
 // Tree opens a tree in the session's transaction.

@@ -12,7 +12,7 @@ type statement struct {
 	wrote  bool
 	undo   hearth.Savepoint
 	change dict.Mark // of the transaction's DDL, if there was some
-	rowIDs map[rowIDKey][]uint64
+	seen   seenRows
 }
 
 // ValidateSession implements gms.Session: GMS calls it at the begin of every statement, of those in procedures too.

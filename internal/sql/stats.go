@@ -81,7 +81,7 @@ func (p *statistics) of(ctx *gms.Context, d *definition) (*tableStats, error) {
 // estimate how many rows a table has.
 func (p *statistics) estimate(ctx *gms.Context, d *definition) (n uint64, err error) {
 	if s := SessionOf(ctx); s != nil && s.current() != nil {
-		tree, err := s.Tree(ctx, d.rec.RowTree())
+		tree, err := s.Tree(ctx, d.tree)
 		if err != nil {
 			return 0, err
 		}
@@ -89,7 +89,7 @@ func (p *statistics) estimate(ctx *gms.Context, d *definition) (n uint64, err er
 		return n, sqlError(err)
 	}
 	err = p.backend.db.View(ctx.Context, func(tx *hearth.Tx) error {
-		tree, err := tx.Tree(d.rec.RowTree())
+		tree, err := tx.Tree(d.tree)
 		if err != nil {
 			return err
 		}

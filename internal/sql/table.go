@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"fmt"
 	"io"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
@@ -113,11 +114,13 @@ func (t *table) IndexedAccess(_ *gms.Context, lookup gms.IndexLookup) gms.Indexe
 }
 
 // Partitions implements gms.Table. There is one: GMS reads partitions one after the other.
-func (t *table) Partitions(*gms.Context) (gms.PartitionIter, error) { return &onePartition{}, nil }
+func (t *table) Partitions(*gms.Context) (gms.PartitionIter, error) {
+	return &onePartition{intervals: everything}, nil
+}
 
 // LookupPartitions implements gms.IndexedTable. A lookup join calls it for every row of its other side.
 func (t *table) LookupPartitions(_ *gms.Context, lookup gms.IndexLookup) (gms.PartitionIter, error) {
-	return &onePartition{lookup: lookup}, nil
+	return t.lookup(lookup)
 }
 
 // PartitionRows implements gms.Table.
@@ -126,16 +129,31 @@ func (t *table) PartitionRows(ctx *gms.Context, p gms.Partition) (gms.RowIter, e
 	if !ok {
 		return nil, gms.ErrPartitionNotFound.New(p.Key())
 	}
-	if one.lookup.Index == nil {
-		return t.scan(ctx)
+	s := &scan{table: *t, index: one.index, intervals: one.intervals, reverse: one.reverse}
+	return s, s.open(ctx)
+}
+
+// lookup translates what is looked up. It does so here and now: a lookup join changes the ranges for its next row in place.
+func (t *table) lookup(l gms.IndexLookup) (*onePartition, error) {
+	x, ok := l.Index.(*Index)
+	if !ok {
+		return nil, fmt.Errorf("table %s: an index of type %T is not one of its own", t.Name(), l.Index)
 	}
-	return t.lookup(ctx, one.lookup)
+	if x.def != t.def {
+		if x = t.def.index(x.name); x == nil {
+			return nil, gms.ErrIndexNotFound.New(l.Index.ID())
+		}
+	}
+	in, err := x.intervals(l.Ranges)
+	return &onePartition{index: x, intervals: in, reverse: l.IsReverse}, err
 }
 
 // onePartition is the whole table, or what a lookup asks for, and the iterator over this one thing.
 type onePartition struct {
-	lookup gms.IndexLookup
-	given  bool
+	index     *Index // nil: all rows
+	intervals []interval
+	reverse   bool
+	given     bool
 }
 
 var _ gms.PartitionIter = (*onePartition)(nil)

@@ -79,9 +79,6 @@ func (s *Session) BeginSnapshot(ctx *gms.Context) error {
 }
 
 func (t *Transaction) begin(ctx *gms.Context) (*hearth.Tx, error) {
-	if t.ended {
-		panic("BUG: use of a transaction after its end")
-	}
 	if t.tx != nil {
 		t.tx.SetContext(ctx.Context)
 		return t.tx, nil
