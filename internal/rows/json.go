@@ -122,19 +122,19 @@ func appendJSONObject(dst []byte, object map[string]any) (_ []byte, err error) {
 	return append(dst, '}'), nil
 }
 
-// appendJSONFloat writes x so that it is read again as it is, without an exponent where that is shorter to read.
+// appendJSONFloat writes x so that it is read again as it is. An integer that could be an int64 gets all its digits; without an
+// exponent it would be taken for one that a float64 would round.
 func appendJSONFloat(dst []byte, x float64, bits int) ([]byte, error) {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
+	abs := math.Abs(x)
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
 		return dst, fmt.Errorf("%w: JSON, got %v", ErrOutOfRange, x)
+	case abs < 1<<63 && x == math.Trunc(x):
+		return strconv.AppendInt(dst, int64(x), 10), nil
+	case abs < 1e-6 || abs >= 1<<63:
+		return strconv.AppendFloat(dst, x, 'e', -1, bits), nil
 	}
-	format := byte('f')
-	if abs := math.Abs(x); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
-		format = 'e'
-	}
-	if x == 0 {
-		x = 0 // not -0
-	}
-	return strconv.AppendFloat(dst, x, format, -1, bits), nil
+	return strconv.AppendFloat(dst, x, 'f', -1, bits), nil
 }
 
 // appendJSONString writes s in quotes. Bytes that are no UTF-8 become U+FFFD.
