@@ -44,22 +44,22 @@ func newCounter(last, reserved uint64) *counter {
 	return c
 }
 
-// NextAuto returns the next value of the AUTO_INCREMENT counter of t, a table as a picture shows it: the smallest above all so far
-// that is offset plus a multiple of increment (auto_increment_increment, auto_increment_offset, both from 1; an offset above the
-// increment is ignored). If given is not 0 it is the value that a row brings along: the counter goes there if it was below, and
-// given is returned. What was handed out does not come back with a rollback.
+// NextAuto returns the next value of the AUTO_INCREMENT counter of t: the smallest above all so far that is offset plus a multiple
+// of increment (auto_increment_increment, auto_increment_offset, both from 1; an offset above the increment is ignored). If given is
+// not 0 it is the value that a row brings along: the counter goes there if it was below, and given is returned. What was handed out
+// does not come back with a rollback.
 //
 // ErrAutoIncrement: the type of the column has no such value any more.
 func (d *Dict) NextAuto(ctx context.Context, t *Table, given, increment, offset uint64) (uint64, error) {
-	if t.counterMax == 0 {
-		panic(fmt.Sprintf("BUG: next value of table %s, which has no counter, or which no picture shows", t.Name))
+	c, most, err := d.counterOf(t)
+	if err != nil {
+		return 0, err
 	}
-	c := d.counterOf(t)
 	for {
 		last := c.last.Load()
-		v, ok := min(given, t.counterMax), true
+		v, ok := min(given, most), true
 		if given == 0 {
-			if v, ok = nextValue(last, increment, offset); !ok || v > t.counterMax {
+			if v, ok = nextValue(last, increment, offset); !ok || v > most {
 				return 0, ErrAutoIncrement
 			}
 		} else if v <= last {
@@ -78,18 +78,30 @@ func (d *Dict) NextAuto(ctx context.Context, t *Table, given, increment, offset 
 
 // PeekAuto returns what NextAuto would return with increment and offset 1, without taking it; 0 if there is none any more.
 func (d *Dict) PeekAuto(t *Table) uint64 {
-	if v, ok := nextValue(d.counterOf(t).last.Load(), 1, 1); ok && v <= t.counterMax {
+	c, most, err := d.counterOf(t)
+	if err != nil {
+		return 0
+	}
+	if v, ok := nextValue(c.last.Load(), 1, 1); ok && v <= most {
 		return v
 	}
 	return 0
 }
 
-func (d *Dict) counterOf(t *Table) *counter {
-	if c, ok := d.counters.Load(t.Counter); ok {
-		return c.(*counter)
+// counterOf finds the counter of t, and the last value of its column.
+func (d *Dict) counterOf(t *Table) (c *counter, most uint64, err error) {
+	i := t.AutoIncrement()
+	if i < 0 || t.Counter == 0 {
+		return nil, 0, fmt.Errorf("table %s.%s has no AUTO_INCREMENT column", t.Database, t.Name)
 	}
-	c, _ := d.counters.LoadOrStore(t.Counter, newCounter(max(t.CounterStart, 1)-1, 0))
-	return c.(*counter)
+	if most, err = counterMax(t.Columns[i].Type); err != nil {
+		return nil, 0, err
+	}
+	found, ok := d.counters.Load(t.Counter)
+	if !ok {
+		found, _ = d.counters.LoadOrStore(t.Counter, newCounter(max(t.CounterStart, 1)-1, 0))
+	}
+	return found.(*counter), most, nil
 }
 
 // extend makes v a reserved value, and some more with it.

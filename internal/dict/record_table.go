@@ -146,11 +146,6 @@ func (r *tableRecord) table(database string) (*Table, error) {
 			IsResolved: fk.Resolved,
 		})
 	}
-	if i := t.AutoIncrement(); i >= 0 {
-		if t.counterMax, err = counterMax(t.Columns[i].Type); err != nil {
-			return nil, err
-		}
-	}
 	return t, t.validate()
 }
 

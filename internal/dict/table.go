@@ -37,15 +37,13 @@ type Table struct {
 	ForeignKeys []ForeignKey // declared by this table
 
 	// Storage tells apart the sets of trees that this table had and has: TRUNCATE and rewriting ALTERs take a new one from NewID
-	// and fill new trees, so that a reader of an older snapshot finds the old ones.
+	// and fill new trees, so that a reader of an older snapshot finds the old ones. That of a new table may be its ID.
 	Storage uint64
 	// Counter is the AUTO_INCREMENT counter, 0 for none. Rewrites keep it. TRUNCATE, and an ALTER that sets another next value,
-	// take a new one from NewID, so that it rolls back with the rest of the change.
+	// take a new one from NewID, so that it rolls back with the rest of the change. That of a new table may be its ID.
 	Counter uint64
 	// CounterStart is the first value of Counter; 0 is 1.
 	CounterStart uint64
-
-	counterMax uint64 // of a table that a picture shows: the last value of its AUTO_INCREMENT column, 0 if there is none
 }
 
 // Column of a table.
@@ -121,13 +119,17 @@ func (t *Table) Index(name string) *Index {
 
 // AutoIncrement returns the ordinal of the AUTO_INCREMENT column, -1 if there is none.
 func (t *Table) AutoIncrement() int {
-	return slices.IndexFunc(t.Columns, func(c Column) bool { return c.AutoIncrement })
+	for i := range t.Columns { // no copies: this runs for every row that gets a value
+		if t.Columns[i].AutoIncrement {
+			return i
+		}
+	}
+	return -1
 }
 
 // Clone copies the definition so deep that the copy may be changed in every place. Types are immutable and shared.
 func (t *Table) Clone() *Table {
 	c := *t
-	c.counterMax = 0
 	c.Columns = slices.Clone(t.Columns)
 	for i := range c.Columns {
 		col := &c.Columns[i]

@@ -45,8 +45,13 @@ func (t *Table) validate() error {
 			return fmt.Errorf("table %s: column %s has no type", t.Name, c.Name)
 		}
 	}
-	if t.AutoIncrement() >= 0 && t.Counter == 0 {
-		return fmt.Errorf("table %s has an AUTO_INCREMENT column and no counter, it comes from NewID", t.Name)
+	if i := t.AutoIncrement(); i >= 0 {
+		if t.Counter == 0 {
+			return fmt.Errorf("table %s has an AUTO_INCREMENT column and no counter, it comes from NewID", t.Name)
+		}
+		if _, err := counterMax(t.Columns[i].Type); err != nil {
+			return fmt.Errorf("table %s, column %s: %w", t.Name, t.Columns[i].Name, err)
+		}
 	}
 	if err := t.validateKey(t.Primary); err != nil {
 		return fmt.Errorf("table %s, primary key: %w", t.Name, err)
