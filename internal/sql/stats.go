@@ -30,6 +30,7 @@ type statistics struct {
 	backend *Backend
 	mu      sync.Mutex
 	tables  map[uint64]*tableStats // by dict.Table.ID
+	set     map[setKey]gms.Statistic
 }
 
 // tableStats are good for one version of a table.
@@ -38,13 +39,15 @@ type tableStats struct {
 	rows     uint64 // estimated
 	at       time.Time
 	guessed  []gms.Statistic // made from rows, one for each index
-	analyzed []gms.Statistic
+	analyzed []gms.Statistic // nil: nobody has
+
+	analyzedAt uint64 // rows, estimated then
 }
 
 var _ gms.StatsProvider = (*statistics)(nil)
 
 func newStatistics(b *Backend) *statistics {
-	return &statistics{backend: b, tables: map[uint64]*tableStats{}}
+	return &statistics{backend: b, tables: map[uint64]*tableStats{}, set: map[setKey]gms.Statistic{}}
 }
 
 // of returns the statistics of a table, with an estimate that is good. The value is not changed any more.
@@ -62,7 +65,9 @@ func (p *statistics) of(ctx *gms.Context, d *definition) (*tableStats, error) {
 	}
 	fresh := &tableStats{version: d.rec.Version, rows: n, at: now}
 	if st != nil && st.version == d.rec.Version {
-		fresh.analyzed = st.analyzed
+		if st.analyzed != nil && !st.stale(n) {
+			fresh.analyzed, fresh.analyzedAt = st.analyzed, st.analyzedAt
+		}
 		if st.rows == n {
 			fresh.guessed = st.guessed
 		}
@@ -151,6 +156,9 @@ func (p *statistics) GetTableStats(ctx *gms.Context, _ string, t gms.Table) ([]g
 	if err != nil {
 		return nil, err
 	}
+	if s := SessionOf(ctx); s != nil && s.quiet { // information_schema.column_statistics
+		return append(p.setFor(d), st.analyzed...), nil
+	}
 	if st.analyzed != nil {
 		return st.analyzed, nil
 	}
@@ -189,23 +197,6 @@ func (t *table) RowCount(ctx *gms.Context) (uint64, bool, error) {
 func (t *table) DataLength(ctx *gms.Context) (uint64, error) {
 	return t.def.backend.stats.DataLength(ctx, t.Database(), t.outer())
 }
-
-// AnalyzeTable implements gms.StatsProvider.
-func (p *statistics) AnalyzeTable(ctx *gms.Context, t gms.Table, _ string) error { return nil }
-
-// SetStats implements gms.StatsProvider.
-func (p *statistics) SetStats(*gms.Context, gms.Statistic) error { return nil }
-
-// GetStats implements gms.StatsProvider.
-func (p *statistics) GetStats(*gms.Context, gms.StatQualifier, []string) (gms.Statistic, bool) {
-	return nil, false
-}
-
-// DropStats implements gms.StatsProvider.
-func (p *statistics) DropStats(*gms.Context, gms.StatQualifier, []string) error { return nil }
-
-// DropDbStats implements gms.StatsProvider.
-func (p *statistics) DropDbStats(*gms.Context, string, bool) error { return nil }
 
 // rowSize guesses the bytes of a row.
 func (d *definition) rowSize() (n uint64) {
