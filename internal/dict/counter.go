@@ -139,11 +139,11 @@ func nextValue(last, increment, offset uint64) (v uint64, ok bool) {
 	if last < offset {
 		return offset, true
 	}
-	n := (last-offset)/increment + 1
-	if n > (math.MaxUint64-offset)/increment {
+	n := (last - offset) / increment
+	if n == (math.MaxUint64-offset)/increment {
 		return 0, false
 	}
-	return offset + n*increment, true
+	return offset + (n+1)*increment, true
 }
 
 // counterMax is the largest value of an AUTO_INCREMENT column of this type; of the floating ones, up to which they count exactly.

@@ -27,6 +27,8 @@ type Table struct {
 	Version  uint64 // another one with every put; never used twice, by no table
 	Database string
 	Name     string
+	// Temporary tables are a session's own and never in the dictionary; only the names of their trees come from here.
+	Temporary bool
 
 	Collation   gms.CollationID
 	Comment     string
@@ -87,8 +89,17 @@ type Index struct {
 // treePrefix begins the names of all trees of tables.
 const treePrefix = "t/"
 
+// TemporaryPrefix begins the names of the trees of temporary tables.
+const TemporaryPrefix = "temporary/"
+
 // RowTree is the name of the engine's tree with the rows: "t/<table>/<storage>", both as 16 hexadecimal digits.
-func (t *Table) RowTree() string { return fmt.Sprintf("%s%016x/%016x", treePrefix, t.ID, t.Storage) }
+func (t *Table) RowTree() string {
+	prefix := treePrefix
+	if t.Temporary {
+		prefix = TemporaryPrefix
+	}
+	return fmt.Sprintf("%s%016x/%016x", prefix, t.ID, t.Storage)
+}
 
 // IndexTree is the name of the engine's tree of one index: that of the rows, and "/<index>".
 func (t *Table) IndexTree(id uint64) string { return fmt.Sprintf("%s/%016x", t.RowTree(), id) }
