@@ -109,3 +109,31 @@ func aggregates(list ast.SelectExprs) bool {
 	}
 	return found
 }
+
+// rewriteNotIn writes x NOT IN (SELECT ...) in the WHERE of an UPDATE as (x NOT IN (SELECT ...)) IS TRUE, which selects the
+// same rows: of the plain form the planner makes an anti-join, with whose rows the update does not come to terms.
+func rewriteNotIn(stmt ast.Statement) {
+	walk(stmt, func(n ast.SQLNode) bool {
+		if u, ok := n.(*ast.Update); ok && u.Where != nil {
+			u.Where.Expr = isTrue(u.Where.Expr)
+		}
+		return true
+	})
+}
+
+// isTrue goes down to the terms of a conjunction: no other place makes an anti-join.
+func isTrue(e ast.Expr) ast.Expr {
+	switch e := e.(type) {
+	case *ast.AndExpr:
+		e.Left, e.Right = isTrue(e.Left), isTrue(e.Right)
+	case *ast.ParenExpr:
+		e.Expr = isTrue(e.Expr)
+	case *ast.NotExpr:
+		return &ast.IsExpr{Operator: ast.IsTrueStr, Expr: &ast.ParenExpr{Expr: e}}
+	case *ast.ComparisonExpr:
+		if _, ok := e.Right.(*ast.Subquery); ok && e.Operator == ast.NotInStr {
+			return &ast.IsExpr{Operator: ast.IsTrueStr, Expr: &ast.ParenExpr{Expr: e}}
+		}
+	}
+	return e
+}

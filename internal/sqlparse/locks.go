@@ -11,50 +11,50 @@ const markPrefix = "hearth:lock="
 
 // Strengths of a locking read, and how it waits.
 const (
-	Share     = "s"
-	Exclusive = "x"
-	NoWait    = "nowait"
-	Skip      = "skip"
+	share     = "s"
+	exclusive = "x"
+	noWait    = "nowait"
+	skip      = "skip"
 )
 
-// Mark is the locking clause of one SELECT.
-type Mark struct {
-	Strength string // Share or Exclusive
-	Wait     string // NoWait, Skip or empty: wait
+// lockMark is the locking clause of one SELECT.
+type lockMark struct {
+	strength string // share or exclusive
+	wait     string // noWait, skip or empty: wait
 }
 
 // String is the comment that carries the mark: /*hearth:lock=x,skip*/.
-func (m Mark) String() string {
-	if m.Wait == "" {
-		return "/*" + markPrefix + m.Strength + "*/"
+func (m lockMark) String() string {
+	if m.wait == "" {
+		return "/*" + markPrefix + m.strength + "*/"
 	}
-	return "/*" + markPrefix + m.Strength + "," + m.Wait + "*/"
+	return "/*" + markPrefix + m.strength + "," + m.wait + "*/"
 }
 
-// ParseMark reads the mark at the head of the comment of a plan node.
-func ParseMark(comment string) (m Mark, ok bool) {
+// parseMark reads the mark at the head of the comment of a plan node.
+func parseMark(comment string) (m lockMark, ok bool) {
 	rest, ok := strings.CutPrefix(comment, "/*"+markPrefix)
 	if !ok {
 		return m, false
 	}
 	rest, _, _ = strings.Cut(rest, "*/")
-	m.Strength, m.Wait, _ = strings.Cut(rest, ",")
+	m.strength, m.wait, _ = strings.Cut(rest, ",")
 	return m, true
 }
 
 // markOf a value of ast.Select.Lock. Besides those of the grammar there are the ones that cutLock leaves.
-func markOf(lock string) (m Mark, ok bool) {
+func markOf(lock string) (m lockMark, ok bool) {
 	switch strings.TrimSpace(lock) {
 	case "":
 		return m, false
 	case strings.TrimSpace(ast.ShareModeStr):
-		return Mark{Strength: Share}, true
+		return lockMark{strength: share}, true
 	case strings.TrimSpace(ast.ForUpdateStr):
-		return Mark{Strength: Exclusive}, true
+		return lockMark{strength: exclusive}, true
 	case strings.TrimSpace(ast.ForUpdateSkipLockedStr):
-		return Mark{Exclusive, Skip}, true
+		return lockMark{exclusive, skip}, true
 	}
-	return ParseMark(lock)
+	return parseMark(lock)
 }
 
 // markLocks writes the mark of each locking SELECT into its first comment, which the planner hands to the node of its FROM
@@ -77,12 +77,12 @@ func markLocks(stmt ast.Statement) {
 	})
 }
 
-func mark(s *ast.Select, m Mark) {
+func mark(s *ast.Select, m lockMark) {
 	if len(s.Comments) == 0 {
 		s.Comments = ast.Comments{[]byte(m.String())}
 		return
 	}
-	if _, done := ParseMark(string(s.Comments[0])); !done {
+	if _, done := parseMark(string(s.Comments[0])); !done {
 		s.Comments[0] = append([]byte(m.String()), s.Comments[0]...)
 	}
 }

@@ -65,14 +65,16 @@ func parse(ctx context.Context, src string, multi bool, o ast.ParserOptions) (p 
 	if p.scanned, err = scan(src, o.AnsiQuotes, multi); err != nil {
 		return p, err
 	}
-	p.text = p.scanned.text()
+	p.text = strings.TrimRight(p.scanned.text(), " \t\r\n;")
 	if p.first[0].kind == end {
 		return p, ast.ErrEmpty
 	}
 	if err := p.grammar(ctx, multi, o); err != nil {
 		return p, err
 	}
-	p.text = gms.RemoveSpaceAndDelimiter(p.text, ';')
+	if ddl, ok := p.stmt.(*ast.DDL); ok { // the grammar may count the end of the text as a byte
+		ddl.SubStatementPositionEnd = min(ddl.SubStatementPositionEnd, len(p.text))
+	}
 	return p, p.passes()
 }
 
@@ -86,7 +88,7 @@ func (p *parsed) grammar(ctx context.Context, multi bool, o ast.ParserOptions) e
 		var n int
 		if p.stmt, n, err = ast.ParseOneWithOptions(ctx, p.text, o); err == nil && n > 0 && n < len(p.text) {
 			p.rest = p.source(n)
-			p.text = p.text[:n]
+			p.text = strings.TrimRight(p.text[:n], " \t\r\n;")
 		}
 	} else {
 		p.stmt, err = ast.ParseWithOptions(ctx, p.text, o)
@@ -113,6 +115,15 @@ func (p *parsed) passes() error {
 	}
 	if p.seen&sawExists != 0 {
 		rewriteExists(p.stmt)
+	}
+	if p.seen&sawNot != 0 {
+		rewriteNotIn(p.stmt)
+	}
+	if p.seen&sawTilde != 0 {
+		rewriteBitNot(p.stmt)
+	}
+	if e, ok := p.stmt.(*ast.Explain); ok && e.ExplainFormat == "" {
+		e.ExplainFormat = ast.TreeStr // the planner's table would be one made-up row
 	}
 	return nil
 }

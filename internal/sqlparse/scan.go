@@ -1,10 +1,6 @@
 package sqlparse
 
-import (
-	"strings"
-
-	"github.com/dolthub/vitess/go/mysql"
-)
+import "strings"
 
 // Limits of a statement. They keep recursion over it, here, in the grammar and in the planner, far from the end of the stack,
 // which nothing in Go can recover from.
@@ -26,6 +22,8 @@ type seen uint8
 const (
 	sawLock   seen = 1 << iota // FOR, LOCK
 	sawExists                  // EXISTS
+	sawNot                     // NOT
+	sawTilde                   // ~
 )
 
 // scanned is what one pass over the text of a statement finds.
@@ -85,6 +83,8 @@ func scan(src string, ansi, multi bool) (s scanned, err error) {
 			case 3:
 				if strings.EqualFold(w, "FOR") {
 					s.seen |= sawLock
+				} else if strings.EqualFold(w, "NOT") {
+					s.seen |= sawNot
 				}
 			case 4:
 				if strings.EqualFold(w, "LOCK") {
@@ -103,6 +103,11 @@ func scan(src string, ansi, multi bool) (s scanned, err error) {
 			case 9:
 				if strings.EqualFold(w, "INTERSECT") {
 					setOps++
+				}
+			}
+			if len(w) >= len("uca1400_xx_ci") {
+				if name := myCollation(w); name != "" {
+					l.edit(t.start, t.end, name)
 				}
 			}
 			if !decided {
@@ -127,6 +132,8 @@ func scan(src string, ansi, multi bool) (s scanned, err error) {
 					levels[len(levels)-1] = 0
 				}
 				continue
+			case '~':
+				s.seen |= sawTilde
 			case ';':
 				if multi && !s.compound {
 					s.end, s.rest = t.start, t.end
@@ -217,10 +224,3 @@ func (s *scanned) is(words ...string) bool {
 	}
 	return true
 }
-
-func tooDeep(format string, args ...any) error {
-	return mysql.NewSQLError(errStackOverrun, "HY000", "The statement is nested too deeply: "+format, args...)
-}
-
-// errStackOverrun is ER_STACK_OVERRUN_NEED_MORE: what MySQL says of a statement that would take more stack than a thread has.
-const errStackOverrun = 1436
