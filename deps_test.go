@@ -63,7 +63,7 @@ const imports = `
 	          <- github.com/cockroachdb/pebble/v2 github.com/cockroachdb/pebble/v2/vfs github.com/cockroachdb/pebble/v2/sstable
 	          <- github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider
 
-	cmd/hearth <- hearth bench torture check heat server admin restart
+	cmd/hearth <- hearth bench torture check heat server admin restart chart peer
 	           <- github.com/alecthomas/kong
 `
 

@@ -18,7 +18,9 @@ type benchVerb struct {
 	Attach      benchAttachVerb      `cmd:"" help:"Measure how long after kill -9 the next process answers."`
 	AttachChild benchAttachChildVerb `cmd:"" hidden:"" help:"The process that attach kills."`
 
-	Restart      benchRestartVerb      `cmd:"" help:"Measure what users notice of a restart: second by second, with memory kept, with a heat dump, and cold."`
+	SQL     benchSQLVerb     `cmd:"" name:"sql" help:"Run sysbench against hearth and MariaDB, in turn."`
+	Restart benchRestartVerb `cmd:"" help:"Measure what users notice of a restart, second by second: of hearth and of MariaDB, or (--embedded) of the engine inside a process."`
+
 	RestartChild benchRestartChildVerb `cmd:"" hidden:"" help:"The process that restart restarts."`
 }
 

@@ -5,21 +5,31 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hearthdb/hearth/internal/bench"
+	"github.com/hearthdb/hearth/internal/chart"
+	"github.com/hearthdb/hearth/internal/peer"
 	"github.com/hearthdb/hearth/internal/restart"
 )
 
 type benchRestartVerb struct {
 	measureFlags
-	Embedded bool `required:"" help:"Measure the engine inside a process of ours, without a server."`
+	Embedded bool     `help:"Measure the engine inside a process of ours, without a server."`
+	Profiles []string `default:"hearth-kept,hearth-dump,innodb-dump,innodb-cold" help:"Servers and what their restart finds: hearth-kept, hearth-dump, hearth-cold, innodb-dump, innodb-cold."`
+	Workload string   `enum:"point,update,readwrite" default:"point" help:"What clients ask servers for: point, update, readwrite."`
+	Redo     size     `default:"0" help:"With updates: let the load run until so much log lies behind the checkpoint."`
+	LogSize  size     `default:"2GiB" help:"Redo log of each server."`
+	Runs     int      `default:"1" help:"Restarts of each profile; the median counts."`
 
-	Size    size          `default:"3434MiB" help:"Rows, of 16-byte keys and 120-byte values; the default is 3.6 GB."`
+	Size    size          `default:"3434MiB" help:"Rows; the default is 3.6 GB."`
 	Pool    size          `default:"5GiB" help:"Pool; a fifth more than the rows at least."`
-	Readers int           `default:"16" help:"Readers, each without a pause."`
+	Readers int           `default:"16" help:"Readers, or clients of a server, each without a pause."`
 	Rate    float64       `help:"Reads that arrive per second, whoever answers them (open loop), instead of readers without a pause."`
 	Before  time.Duration `default:"15s" help:"How long the load runs before a restart."`
 	After   time.Duration `default:"90s" help:"How long after it, at most; it ends earlier when all is as before."`
@@ -47,29 +57,88 @@ func (v *benchRestartVerb) Run(ctx context.Context) (err error) {
 	if v.Quick {
 		v.Size, v.Pool, v.Before, v.After = quickRestartSize, quickRestartPool, quickRestartBefore, quickRestartAfter
 	}
+	timeline, done, err := v.timelines()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the program to start again: %w", err)
 	}
+	if !v.Embedded {
+		return v.servers(ctx, self, timeline)
+	}
 	cfg := bench.RestartConfig{
 		Dir: v.Dir, Bytes: int64(v.Size), Pool: int64(v.Pool), Readers: v.Readers, Rate: v.Rate, Before: v.Before, After: v.After,
 		Disk: restart.Disk{IOPS: v.IOPS, BytesPerSecond: v.MBps * 1e6}, Seed: v.Seed,
-		Stops: v.Stops, Memories: v.Memories, Spreads: v.Spreads, Picture: v.Picture,
+		Stops: v.Stops, Memories: v.Memories, Spreads: v.Spreads, Picture: v.Picture, Timeline: timeline,
 		Child: func(ctx context.Context) *exec.Cmd {
 			return exec.CommandContext(ctx, self, "bench", "restart-child")
 		},
 	}
-	if v.Timelines != "" {
-		f, err := os.Create(v.Timelines)
-		if err != nil {
-			return err
-		}
-		lines := json.NewEncoder(f)
-		var failed error
-		cfg.Timeline = func(t *restart.Timeline) { failed = errors.Join(failed, lines.Encode(t)) }
-		defer func() { err = errors.Join(err, failed, f.Close()) }()
-	}
 	return v.report(ctx, func(ctx context.Context, out bench.Output) error { return bench.Restart(ctx, cfg, out) })
+}
+
+// timelines opens the file of --timelines; both functions may always be called.
+func (v *benchRestartVerb) timelines() (write func(*restart.Timeline), done func() error, err error) {
+	if v.Timelines == "" {
+		return func(*restart.Timeline) {}, func() error { return nil }, nil
+	}
+	f, err := os.Create(v.Timelines)
+	if err != nil {
+		return nil, nil, err
+	}
+	lines := json.NewEncoder(f)
+	var failed error
+	write = func(t *restart.Timeline) { failed = errors.Join(failed, lines.Encode(t)) }
+	return write, func() error { return errors.Join(failed, f.Close()) }, nil
+}
+
+// servers measures over the MySQL protocol.
+func (v *benchRestartVerb) servers(ctx context.Context, self string, timeline func(*restart.Timeline)) error {
+	memory, remove, err := benchMemory()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	all := serverProfiles(self, memory)
+	cfg := bench.ServerRestartConfig{
+		Dir: v.Dir, Bytes: int64(v.Size), Pool: int64(v.Pool), LogSize: int64(v.LogSize), Clients: v.Readers, Rate: v.Rate,
+		Workload: v.Workload, Spread: v.Spreads[0], Stop: v.Stops[0], Before: v.Before, After: v.After, Redo: int64(v.Redo),
+		Disk: restart.Disk{IOPS: v.IOPS, BytesPerSecond: v.MBps * 1e6}, Runs: v.Runs, Seed: v.Seed, Picture: v.Picture, Timeline: timeline,
+	}
+	if len(v.Spreads) > 1 || len(v.Stops) > 1 {
+		fmt.Fprintf(os.Stderr, "of servers, one case a run: measuring %s, %s\n", cfg.Stop, cfg.Spread)
+	}
+	for _, name := range v.Profiles {
+		p, ok := all[name]
+		if !ok {
+			return fmt.Errorf("--profiles: no profile %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+		}
+		cfg.Profiles = append(cfg.Profiles, p)
+	}
+	return v.report(ctx, func(ctx context.Context, out bench.Output) error { return bench.ServerRestart(ctx, cfg, out) })
+}
+
+// serverProfiles are the restarts that are known by name. InnoDB loads its dump, and hearth its own, as each does by default.
+func serverProfiles(self, memory string) map[string]bench.ServerProfile {
+	lose := func(*peer.Server) error { return bench.LoseMemory(memory) }
+	hearth := bench.ServerProfile{Kind: "hearth", Make: peer.Hearth(self, memory), Color: chart.Hearth, Name: "hearth, memory kept"}
+	dump := hearth
+	dump.Name, dump.Color, dump.Dump, dump.Lose = "hearth, heat dump only", chart.Dump, "SET GLOBAL innodb_buffer_pool_dump_now = ON", lose
+	cold := hearth
+	cold.Name, cold.Color, cold.Lose, cold.After = "hearth, cold", chart.Cold, lose, []string{"--prewarm=off"}
+	innodb := bench.ServerProfile{
+		Kind: "mariadb", Make: peer.MariaDB, Color: chart.InnoDB, Name: "InnoDB, its own dump and load",
+		Dump: "SET GLOBAL innodb_buffer_pool_dump_now = ON", Load: []string{"--innodb-buffer-pool-load-at-startup=OFF", "--innodb-buffer-pool-dump-pct=100"},
+		After: []string{"--innodb-buffer-pool-load-at-startup=ON"},
+	}
+	innodbCold := innodb
+	innodbCold.Name, innodbCold.Dump, innodbCold.Dash, innodbCold.After = "InnoDB, cold", "", true, innodb.Load
+	return map[string]bench.ServerProfile{
+		"hearth-kept": hearth, "hearth-dump": dump, "hearth-cold": cold, "innodb-dump": innodb, "innodb-cold": innodbCold,
+	}
 }
 
 type benchRestartChildVerb struct{}

@@ -65,7 +65,7 @@ func attachPool(ctx context.Context, cfg AttachConfig, pool int64, out Output) (
 		return m, err
 	}
 	defer remove()
-	memory, err := memoryDir()
+	memory, err := MemoryDir()
 	if err != nil {
 		return m, err
 	}

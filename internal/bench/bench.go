@@ -71,8 +71,8 @@ func workDir(dir string) (path string, remove func(), err error) {
 // sharedMemory is where regions live by default.
 const sharedMemory = "/dev/shm"
 
-// memoryDir makes a folder of our own for a region. The caller removes it.
-func memoryDir() (string, error) {
+// MemoryDir makes a folder of our own for a region. The caller removes it.
+func MemoryDir() (string, error) {
 	return os.MkdirTemp(sharedMemory, fmt.Sprintf("hearth-bench-%d-", os.Getpid()))
 }
 

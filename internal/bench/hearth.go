@@ -34,7 +34,7 @@ func (s *hearthSystem) open(ctx context.Context, dir string) error {
 }
 
 func (s *hearthSystem) openWith(ctx context.Context, dir string, opts hearth.Options) (err error) {
-	if s.memory, err = memoryDir(); err != nil {
+	if s.memory, err = MemoryDir(); err != nil {
 		return err
 	}
 	opts.MemoryDir, opts.Logger = s.memory, warnings

@@ -85,7 +85,7 @@ func Restart(ctx context.Context, cfg RestartConfig, out Output) (err error) {
 		return err
 	}
 	defer remove()
-	memory, err := memoryDir()
+	memory, err := MemoryDir()
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (r *restarts) restart(ctx context.Context, c restartCase) (*restart.Timelin
 		return nil, err
 	}
 	if c.memory != MemoryKept {
-		if err := r.loseMemory(); err != nil {
+		if err := LoseMemory(r.memory); err != nil {
 			return nil, err
 		}
 	}
@@ -218,7 +218,7 @@ func (r *restarts) restart(ctx context.Context, c restartCase) (*restart.Timelin
 	}
 	t.First, t.Report = ready.First, ready.Report
 	r.out.Progress("restart, %s: first answer after %v; %s", c, time.Duration(t.First-t.Stop).Round(time.Millisecond), ready.Report)
-	for end := time.Now().Add(r.cfg.After); time.Now().Before(end) && !r.settled(t); {
+	for end := time.Now().Add(r.cfg.After); time.Now().Before(end) && !settled(t); {
 		if err := after.listen(ctx, time.Second); err != nil {
 			return nil, err
 		}
@@ -234,9 +234,9 @@ const (
 )
 
 // settled: there is nothing left to see.
-func (r *restarts) settled(t *restart.Timeline) bool {
+func settled(t *restart.Timeline) bool {
 	s, warm := t.Seconds(), t.Warm()
-	if time.Since(time.Unix(0, t.First)) < settleLeast || len(s) < settleSeconds+1 {
+	if time.Since(time.Unix(0, t.Launched)) < settleLeast || len(s) < settleSeconds+1 {
 		return false
 	}
 	for _, s := range s[len(s)-1-settleSeconds : len(s)-1] {
@@ -245,20 +245,6 @@ func (r *restarts) settled(t *restart.Timeline) bool {
 		}
 	}
 	return true
-}
-
-// loseMemory does to the region what a reboot does.
-func (r *restarts) loseMemory() error {
-	files, err := filepath.Glob(filepath.Join(r.memory, "*"))
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		if err := os.RemoveAll(f); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // RestartStops, RestartMemories and RestartSpreads are all there are.

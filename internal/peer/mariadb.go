@@ -34,11 +34,9 @@ func mariadbd() (string, error) {
 	return "", fmt.Errorf("mariadbd: %w (on Debian: apt-get install mariadb-server)", ErrMissing)
 }
 
-func (s *Server) dataDir() string { return filepath.Join(s.Config.Dir, "data") }
-
 // createMariaDB makes the system tables, once.
 func createMariaDB(ctx context.Context, s *Server) error {
-	if _, err := os.Stat(filepath.Join(s.dataDir(), "mysql")); err == nil {
+	if _, err := os.Stat(filepath.Join(s.Data(), "mysql")); err == nil {
 		return nil
 	}
 	me, err := user.Current()
@@ -46,7 +44,7 @@ func createMariaDB(ctx context.Context, s *Server) error {
 		return err
 	}
 	out, err := exec.CommandContext(ctx, "mariadb-install-db", "--no-defaults", "--auth-root-authentication-method=normal",
-		"--skip-test-db", "--datadir="+s.dataDir(), "--user="+me.Username).CombinedOutput()
+		"--skip-test-db", "--datadir="+s.Data(), "--user="+me.Username).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("mariadb-install-db: %w: %s", err, out)
 	}
@@ -67,7 +65,7 @@ func mariadbCommand(ctx context.Context, s *Server) (*exec.Cmd, error) {
 		flush = "1"
 	}
 	args := []string{
-		"--no-defaults", "--user=" + me.Username, "--datadir=" + s.dataDir(), "--socket=" + s.Socket,
+		"--no-defaults", "--user=" + me.Username, "--datadir=" + s.Data(), "--socket=" + s.Socket,
 		"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(s.Port), "--skip-name-resolve", "--skip-log-bin",
 		"--pid-file=" + filepath.Join(s.Config.Dir, "mariadb.pid"),
 		"--max-connections=1000", "--max-prepared-stmt-count=100000", "--table-open-cache=4000",

@@ -97,6 +97,15 @@ func (c *Cage) set(file, value string) error {
 // Enter puts a process into the cage, with all its threads and the children it will have.
 func (c *Cage) Enter(pid int) error { return c.set("cgroup.procs", strconv.Itoa(pid)) }
 
+// Leave takes a process out again; one that is gone has left already.
+func (c *Cage) Leave(pid int) error {
+	err := os.WriteFile(filepath.Join(filepath.Dir(c.dir), "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	return err
+}
+
 // Remove takes the cage away. Nobody may be in it any more.
 func (c *Cage) Remove() error { return os.Remove(c.dir) }
 
