@@ -169,16 +169,13 @@ func (l *Locks) withdraw(r *lockRequest, err error) {
 	q.advance()
 }
 
-// blockers lists whom r waits for: the conflicting requests before it, back to the nearest exclusive one, which waits for all the rest
-// itself; or if there is none the conflicting grants too. A thousand waiters make a chain, not a complete graph.
+// blockers lists whom r waits for: the nearest exclusive request before it, which waits for all the rest itself; if there is none
+// the conflicting grants. Shared requests before it are left out: what they wait for it waits for too, so no cycle is without a
+// shorter one that avoids them. A thousand waiters make a chain, not a complete graph.
 func (q *lockQueue) blockers(r *lockRequest) (list []*Owner) {
 	for at := slices.Index(q.waiting, r) - 1; at >= 0; at-- {
-		before := q.waiting[at]
-		if before.mode == Exclusive {
-			return append(list, before.owner)
-		}
-		if r.mode == Exclusive {
-			list = append(list, before.owner)
+		if q.waiting[at].mode == Exclusive {
+			return []*Owner{q.waiting[at].owner}
 		}
 	}
 	for _, g := range q.granted {
