@@ -20,6 +20,16 @@ const defaultCollation = gms.Collation_utf8mb4_0900_ai_ci
 type Options struct {
 	Parser gms.Parser  // nil: the one that is installed. GMS has one parser for the process
 	Config sqle.Config // of the GMS engine
+
+	// Collation of databases that are created without one; default utf8mb4_0900_ai_ci, as in MySQL 8.
+	Collation gms.CollationID
+}
+
+func (o *Options) collation() gms.CollationID {
+	if o.Collation == gms.Collation_Unspecified {
+		return defaultCollation
+	}
+	return o.Collation
 }
 
 // Backend is a database of the engine, seen through SQL.
@@ -32,6 +42,7 @@ type Backend struct {
 	stats    *statistics
 
 	rowIDs      sync.Map // dict.Table.ID -> *atomic.Uint64, see newRowID
+	autoLocks   sync.Map // dict.Table.ID -> chan struct{}, see AcquireAutoIncrementLock
 	definitions sync.Map // dict.Table.Version -> *definition
 }
 
@@ -41,6 +52,7 @@ func Open(ctx context.Context, db *hearth.DB, o Options) (*Backend, error) {
 		return nil, fmt.Errorf("system variables: %w", err)
 	}
 	installLockRule()
+	installDDLRule()
 	if o.Parser != nil {
 		gms.GlobalParser = o.Parser
 	}
@@ -49,6 +61,9 @@ func Open(ctx context.Context, db *hearth.DB, o Options) (*Backend, error) {
 		return nil, fmt.Errorf("data dictionary: %w", err)
 	}
 	b := &Backend{options: o, db: db, dict: d}
+	if err := b.sweepTemporaries(ctx); err != nil {
+		return nil, err
+	}
 	b.stats = newStatistics(b)
 	b.provider = &Provider{backend: b, procedures: gms.NewExternalStoredProcedureRegistry()}
 	b.engine = b.NewEngine(o.Config)

@@ -33,8 +33,8 @@ func (d *Database) GetTableInsensitive(ctx *gms.Context, name string) (gms.Table
 	}
 	s := SessionOf(ctx)
 	if s != nil {
-		if t, ok := d.temporaryTable(s, name); ok {
-			return t, true, nil
+		if t, ok, err := d.temporaryTable(ctx, s, name); ok || err != nil {
+			return t, ok, err
 		}
 	}
 	t := db.Table(name)

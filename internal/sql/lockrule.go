@@ -105,7 +105,7 @@ func tableOf(t gms.Table) (*table, bool) {
 
 // parseLock reads the comment that package sqlparse leaves.
 func parseLock(comment string) (l rowLock, ok bool, err error) {
-	_, rest, ok := strings.Cut(comment, lockComment)
+	rest, ok := strings.CutPrefix(comment, lockComment)
 	if !ok {
 		return l, false, nil
 	}

@@ -57,7 +57,7 @@ func (s *scan) open(ctx *gms.Context) (err error) {
 			return err
 		}
 	}
-	s.opts.Current = s.lock.mode != lockNone || s.latest
+	s.opts.Current = s.lock.mode != lockNone || s.latest || s.session.rewrites(s.def.rec.ID)
 	if !s.latest {
 		s.opts.Before = s.session.Boundary()
 	}

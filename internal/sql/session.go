@@ -12,14 +12,17 @@ import (
 // Session is one connection's state: GMS's own, the transaction, and the statement that runs.
 type Session struct {
 	*gms.BaseSession
-	backend  *Backend
-	owner    *dict.Owner // of metadata locks
-	settings settings
-	next     *Characteristics // of the next transaction only
-	stmts    []statement      // that run: the client's, in it those of procedures
-	examined uint64           // rows looked at by the statement
-	waited   time.Duration    // for locks, by the statement
-	quiet    bool             // the statement walks over all tables and locks none of them
+	backend      *Backend
+	owner        *dict.Owner // of metadata locks
+	settings     settings
+	next         *Characteristics // of the next transaction only
+	stmts        []statement      // that run: the client's, in it those of procedures
+	examined     uint64           // rows looked at by the statement
+	waited       time.Duration    // for locks, by the statement
+	temporary    temporaries
+	rewriting    *rewriting // GMS rewrites a table; nil: no
+	tableComment string     // of the CREATE TABLE that runs, see rewriteDDL
+	quiet        bool       // the statement walks over all tables and locks none of them
 }
 
 var (

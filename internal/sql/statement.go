@@ -101,5 +101,6 @@ func (s *Session) SessionEnd() {
 	if t := s.current(); t != nil {
 		s.drop(t)
 	}
+	s.temporary.end(s.backend)
 	s.owner.ReleaseAll()
 }

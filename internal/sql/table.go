@@ -82,7 +82,7 @@ func (t *table) Collation() gms.CollationID { return t.def.rec.Collation }
 func (t *table) Comment() string { return t.def.rec.Comment }
 
 // IsTemporary implements gms.TemporaryTable. GMS asks every table.
-func (t *table) IsTemporary() bool { return false }
+func (t *table) IsTemporary() bool { return t.def.rec.Temporary }
 
 // WithProjections implements gms.ProjectedTable. An empty list wants rows without columns.
 func (t *table) WithProjections(names []string) gms.Table {

@@ -1,0 +1,97 @@
+package sql
+
+import (
+	"slices"
+	"strings"
+
+	gms "github.com/dolthub/go-mysql-server/sql"
+
+	"github.com/hearthdb/hearth/internal/dict"
+)
+
+// Foreign keys are the dictionary's to keep and GMS's to enforce: with editors that look rows up in the latest state and lock what they
+// find, so that a parent cannot go while a child comes.
+
+var _ gms.ForeignKeyTable = (*Table)(nil)
+
+// GetForeignKeyEditor implements gms.ForeignKeyTable.
+func (t *table) GetForeignKeyEditor(ctx *gms.Context) gms.ForeignKeyEditor { return newEditor(ctx, t) }
+
+// GetDeclaredForeignKeys implements gms.ForeignKeyTable. GMS changes what it gets.
+func (t *table) GetDeclaredForeignKeys(ctx *gms.Context) ([]gms.ForeignKeyConstraint, error) {
+	return cloneKeys(t.current(ctx).ForeignKeys), nil
+}
+
+// GetReferencedForeignKeys implements gms.ForeignKeyTable. GMS changes what it gets.
+func (t *table) GetReferencedForeignKeys(ctx *gms.Context) ([]gms.ForeignKeyConstraint, error) {
+	return cloneKeys(t.def.backend.provider.schemaOf(ctx).ReferencedBy(t.def.rec.Database, t.def.rec.Name)), nil
+}
+
+func cloneKeys(keys []dict.ForeignKey) []gms.ForeignKeyConstraint {
+	if len(keys) == 0 {
+		return nil
+	}
+	keys = slices.Clone(keys)
+	for i := range keys {
+		keys[i].Columns, keys[i].ParentColumns = slices.Clone(keys[i].Columns), slices.Clone(keys[i].ParentColumns)
+	}
+	return keys
+}
+
+// AddForeignKey implements gms.ForeignKeyTable. Names are unique in the database.
+func (t *table) AddForeignKey(ctx *gms.Context, fk gms.ForeignKeyConstraint) error {
+	return t.alter(ctx, func(a *alteration) error {
+		if err := a.nameIsFree(fk.Name); err != nil {
+			return err
+		}
+		a.rec.ForeignKeys = append(a.rec.ForeignKeys, fk)
+		return a.put()
+	})
+}
+
+func (a *alteration) nameIsFree(name string) error {
+	db := a.session.Schema().Database(a.rec.Database)
+	for _, t := range db.Tables() {
+		if findKey(t, name) >= 0 && t.ID != a.rec.ID {
+			return gms.ErrForeignKeyDuplicateName.New(name)
+		}
+	}
+	if findKey(a.rec, name) >= 0 {
+		return gms.ErrForeignKeyDuplicateName.New(name)
+	}
+	return nil
+}
+
+// findKey returns the place of a foreign key among those the table declares, -1 if it has none of that name.
+func findKey(rec *dict.Table, name string) int {
+	return slices.IndexFunc(rec.ForeignKeys, func(fk dict.ForeignKey) bool { return strings.EqualFold(fk.Name, name) })
+}
+
+// DropForeignKey implements gms.ForeignKeyTable.
+func (t *table) DropForeignKey(ctx *gms.Context, name string) error {
+	return t.alter(ctx, func(a *alteration) error {
+		i := findKey(a.rec, name)
+		if i < 0 {
+			return gms.ErrForeignKeyNotFound.New(name, a.rec.Name)
+		}
+		a.rec.ForeignKeys = slices.Delete(a.rec.ForeignKeys, i, i+1)
+		return a.put()
+	})
+}
+
+// UpdateForeignKey implements gms.ForeignKeyTable: also before its table, or its parent, is renamed.
+func (t *table) UpdateForeignKey(ctx *gms.Context, name string, fk gms.ForeignKeyConstraint) error {
+	return t.alter(ctx, func(a *alteration) error {
+		i := findKey(a.rec, name)
+		if i < 0 {
+			return gms.ErrForeignKeyNotFound.New(name, a.rec.Name)
+		}
+		if !strings.EqualFold(fk.Name, name) {
+			if err := a.nameIsFree(fk.Name); err != nil {
+				return err
+			}
+		}
+		a.rec.ForeignKeys[i] = fk
+		return a.put()
+	})
+}
