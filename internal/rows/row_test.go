@@ -194,6 +194,7 @@ func TestRowConverts(t *testing.T) {
 		{types.MustCreateDecimalType(5, 2), decimal.New(15, -1), decimal.New(150, -2)},
 		{types.Date, "2024-02-29", day},
 		{types.Date, day.Add(13 * time.Hour), day},
+		{types.Date, time.Date(1969, 12, 31, 13, 0, 0, 0, time.UTC), time.Date(1969, 12, 31, 0, 0, 0, 0, time.UTC)},
 		{types.Datetime, day.Add(time.Second / 2), day.Add(time.Second)},
 		{types.Datetime, day.In(time.FixedZone("", 3600)), day},
 		{types.Time, "-01:00:00", types.Timespan(-3600e6)},
@@ -304,6 +305,12 @@ func TestRowCorrupt(t *testing.T) {
 	}
 	if err := mustTable(t, []Column{{Type: types.Int32}}).DecodeRow(good, fresh(1), nil); !errors.As(err, &bad) {
 		t.Errorf("too many columns: error %v", err)
+	}
+	texts := mustTable(t, []Column{{Type: types.Text}, {Type: types.Text}})
+	short := mustRow(t, texts, gms.Row{"abc", "def"})
+	short[len(short)-1]--
+	if err := texts.DecodeRow(short, fresh(2), nil); !errors.As(err, &bad) {
+		t.Errorf("a last column that ends before the row does: error %v", err)
 	}
 	r := newRand(t)
 	for range 20000 {
