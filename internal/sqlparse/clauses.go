@@ -84,7 +84,7 @@ func (p *parsed) rewriteClauses(ctx context.Context, c *cursor, o ast.ParserOpti
 		}
 	}
 	q := scanned{src: c.src, end: len(c.src), edits: e.list}
-	stmt, err := ast.ParseWithOptions(ctx, q.text(), o)
+	stmt, err := grammar(ctx, q.text(), o)
 	if err != nil {
 		return false
 	}

@@ -156,7 +156,7 @@ func (r *rule) apply(c *cursor, ctx context.Context) (string, bool) {
 // replaced parses what a rule made of the statement, with all rules: its clauses may need some, too. Literals and names in it
 // come from the statement, so quotes mean what they meant there.
 func (p *parsed) replaced(ctx context.Context, text string, o ast.ParserOptions) error {
-	stmt, err := ast.ParseWithOptions(ctx, text, o)
+	stmt, err := grammar(ctx, text, o)
 	if err != nil {
 		q := parsed{scanned: p.scanned, text: text}
 		if !q.rewriteClauses(ctx, newCursor(text, o.AnsiQuotes), o) {

@@ -9,6 +9,7 @@ import (
 func TestText(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
 		{"untouched", "SELECT 'a--b', \"/*!50000 x*/\", `a$b` /* c */ -- d", ""},
+		{"no space before a string", "SELECT'a'", "SELECT 'a'"},
 		{"version comment", "SELECT /*!40001 SQL_NO_CACHE */ 1", "SELECT   SQL_NO_CACHE   1"},
 		{"version comment without a version", "CREATE TABLE t (a INT) /*! ENGINE = innodb */", "CREATE TABLE t (a INT)   ENGINE = innodb  "},
 		{"six digits", "SELECT 1 /*!100100 , 2 */", "SELECT 1  "},
@@ -22,7 +23,7 @@ func TestText(t *testing.T) {
 		{"slashes", "SELECT 4//2", "SELECT 4/ /2"},
 		{"names", "SELECT a$b, größe.x, 1st, x.2nd FROM `t`", "SELECT `a$b`, `größe`.x, 1st, x.2nd FROM `t`"},
 		{"bit literal", "SELECT 0b101, 0b2, 0xb1", "SELECT b'101', 0b2, 0xb1"},
-		{"national string", "SELECT N'a', n 'b', nn'c'", "SELECT _utf8mb3'a', n 'b', nn'c'"},
+		{"national string", "SELECT N'a', n 'b', nn'c'", "SELECT _utf8mb3 'a', n 'b', nn 'c'"},
 		{"adjacent strings", "SELECT 'a' /* x$y */ 'b''' \"c\"", "SELECT 'ab''' \"c\""},
 		{"escapes", `SELECT 'a\'--\\', "b\"--", 'c''--'`, ""},
 		{"white space", "SELECT\v1\f", "SELECT 1 "},

@@ -3,6 +3,7 @@ package sqlparse
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
@@ -86,12 +87,12 @@ func (p *parsed) grammar(ctx context.Context, multi bool, o ast.ParserOptions) e
 	var err error
 	if multi && p.compound {
 		var n int
-		if p.stmt, n, err = ast.ParseOneWithOptions(ctx, p.text, o); err == nil && n > 0 && n < len(p.text) {
+		if p.stmt, n, err = grammarOne(ctx, p.text, o); err == nil && n > 0 && n < len(p.text) {
 			p.rest = p.source(n)
 			p.text = strings.TrimRight(p.text[:n], " \t\r\n;")
 		}
 	} else {
-		p.stmt, err = ast.ParseWithOptions(ctx, p.text, o)
+		p.stmt, err = grammar(ctx, p.text, o)
 	}
 	if err == nil || errors.Is(err, ast.ErrEmpty) {
 		return err
@@ -100,6 +101,23 @@ func (p *parsed) grammar(ctx context.Context, multi bool, o ast.ParserOptions) e
 		return nil
 	}
 	return syntaxError(err, p.text)
+}
+
+// grammar and grammarOne are the library's parser. It recovers from its own panics while it parses, but not from those behind.
+func grammar(ctx context.Context, text string, o ast.ParserOptions) (stmt ast.Statement, err error) {
+	defer recovered(&err)
+	return ast.ParseWithOptions(ctx, text, o)
+}
+
+func grammarOne(ctx context.Context, text string, o ast.ParserOptions) (stmt ast.Statement, next int, err error) {
+	defer recovered(&err)
+	return ast.ParseOneWithOptions(ctx, text, o)
+}
+
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("the grammar failed: %v", r)
+	}
 }
 
 // passes are the changes of the tree.

@@ -168,7 +168,7 @@ func TestClient(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"SELECT /*!50000 1 */ FOR SHARE", "CREATE TABLE t (a TIME(3), b TEXT(5)) PAGE_CHECKSUM=1", "DO 1, (2)",
+	for _, s := range []string{"SELECT''", "SELECT /*!50000 1 */ FOR SHARE", "CREATE TABLE t (a TIME(3), b TEXT(5)) PAGE_CHECKSUM=1", "DO 1, (2)",
 		"ALTER TABLE t ADD (a INT, b UUID), ORDER BY a", "SHOW OPEN TABLES FROM `a` LIKE 'x'", "SELECT N'a' 'b' \"c\" 0b1 --1",
 		"DELETE FROM a AS b WHERE c = ANY (SELECT 1)", "CREATE PROCEDURE p(a CHAR(3) CHARSET x) BEGIN SELECT 1 FOR UPDATE OF a, b SKIP LOCKED; END",
 		"SELECT INTERVAL(1, 2), {d '1'}, ~a FROM b FORCE INDEX FOR JOIN (PRIMARY)", "CREATE USER u IDENTIFIED VIA a USING 'b'"} {

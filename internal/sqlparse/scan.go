@@ -63,6 +63,9 @@ func scan(src string, ansi, multi bool) (s scanned, err error) {
 		count++
 
 		if t.kind == str {
+			if last.kind == word && last.end == t.start { // SELECT'a': the grammar miscounts positions without the space
+				l.edit(t.start, t.start, " ")
+			}
 			if strs++; strs > 1 {
 				if src[last.start] == src[t.start] { // 'a' 'b' is 'ab'
 					l.join(last.end-1, t.start+1)
