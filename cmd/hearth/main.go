@@ -1,4 +1,4 @@
-// Command hearth is the one binary of the project: it checks, measures and tortures a
+// Command hearth is the one binary of the project: it serves a database, and checks, measures and tortures its
 // storage engine. One file holds one verb.
 package main
 
@@ -14,11 +14,13 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/hearthdb/hearth"
+	"github.com/hearthdb/hearth/internal/server"
 	"github.com/hearthdb/hearth/internal/torture"
 )
 
 // cli is the whole command line; the help is generated from it.
 type cli struct {
+	Serve        serveVerb        `cmd:"" help:"Serve a database to clients of MySQL."`
 	Check        checkVerb        `cmd:"" help:"Prove a database sound: read every page and hold all of them against each other."`
 	Bench        benchVerb        `cmd:"" help:"Measure the engine, beside others where others exist."`
 	Torture      tortureVerb      `cmd:"" help:"Kill the engine at random moments and prove that nothing acknowledged is lost."`
@@ -59,14 +61,22 @@ func newParser() *kong.Kong {
 		kong.Name("hearth"),
 		kong.Description("A storage engine whose restarts nobody notices."),
 		kong.Vars{
-			"memoryDir":      hearth.DefaultMemoryDir,
-			"poolSize":       strconv.Itoa(hearth.DefaultPoolSize),
-			"kills":          strconv.Itoa(torture.DefaultKills),
-			"tortureRows":    strconv.Itoa(torture.DefaultRows),
-			"tortureWriters": strconv.Itoa(torture.DefaultWriters),
+			"memoryDir":       hearth.DefaultMemoryDir,
+			"poolSize":        strconv.Itoa(hearth.DefaultPoolSize),
+			"logSize":         strconv.Itoa(hearth.DefaultLogSize),
+			"lockWait":        hearth.DefaultLockWait.String(),
+			"listen":          server.DefaultListen,
+			"maxConnections":  strconv.Itoa(server.DefaultMaxConnections),
+			"maxPacket":       strconv.Itoa(server.DefaultMaxPacket),
+			"waitTimeout":     server.DefaultWaitTimeout.String(),
+			"shutdownTimeout": server.DefaultShutdownTimeout.String(),
+			"kills":           strconv.Itoa(torture.DefaultKills),
+			"tortureRows":     strconv.Itoa(torture.DefaultRows),
+			"tortureWriters":  strconv.Itoa(torture.DefaultWriters),
 		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ShortUsageOnError(),
+		kong.Configuration(loadConfig),
 	)
 }
 

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/hearthdb/hearth"
+	"github.com/hearthdb/hearth/internal/server"
+)
+
+type serveVerb struct {
+	Config kong.ConfigFlag `type:"existingfile" placeholder:"FILE" env:"HEARTH_CONFIG" help:"File with a line \"name = value\" for each of these flags that is to have another default."`
+
+	Data   string `type:"path" placeholder:"DIR" env:"HEARTH_DATA" help:"The database; made if there is none."`
+	Listen string `default:"${listen}" env:"HEARTH_LISTEN" help:"TCP address for clients, host:port; \"off\": none."`
+	Socket string `placeholder:"DATA/mysql.sock" env:"HEARTH_SOCKET" help:"Unix socket for clients; \"off\": none."`
+
+	Pool       size              `default:"${poolSize}" env:"HEARTH_POOL" help:"Pages in memory."`
+	Log        size              `default:"${logSize}" env:"HEARTH_LOG" help:"Log behind which changed pages are written."`
+	Memory     hearth.MemoryMode `default:"auto" enum:"auto,require,off" env:"HEARTH_MEMORY" help:"Memory that outlives the process: auto, require or off."`
+	MemoryDir  string            `default:"${memoryDir}" type:"path" env:"HEARTH_MEMORY_DIR" help:"Where that memory is, a tmpfs."`
+	Durability hearth.Durability `default:"commit" enum:"commit,process" env:"HEARTH_DURABILITY" help:"When a commit is acknowledged: commit (it survives a power cut) or process (it survives kill -9)."`
+	LockWait   time.Duration     `default:"${lockWait}" env:"HEARTH_LOCK_WAIT" help:"How long a row lock is waited for."`
+
+	MaxConnections  int           `default:"${maxConnections}" env:"HEARTH_MAX_CONNECTIONS" help:"Clients at a time."`
+	MaxPacket       size          `default:"${maxPacket}" env:"HEARTH_MAX_PACKET" help:"Longest statement."`
+	MemoryLimit     size          `placeholder:"SIZE" env:"HEARTH_MEMORY_LIMIT" help:"Memory for connections, sorts and results, beyond the pool. Default: half of what the machine has beyond it."`
+	WaitTimeout     time.Duration `default:"${waitTimeout}" env:"HEARTH_WAIT_TIMEOUT" help:"How long a client may be idle."`
+	ShutdownTimeout time.Duration `default:"${shutdownTimeout}" env:"HEARTH_SHUTDOWN_TIMEOUT" help:"How long running statements may go on when the server stops."`
+	Flush           bool          `env:"HEARTH_FLUSH" help:"Stop with every page written to its file: for a stop after which the machine goes down."`
+
+	TLSCert                string `type:"existingfile" placeholder:"FILE" env:"HEARTH_TLS_CERT" help:"Certificate for TLS. Default: one that the server makes itself."`
+	TLSKey                 string `type:"existingfile" placeholder:"FILE" env:"HEARTH_TLS_KEY" help:"Its key."`
+	NoTLS                  bool   `name:"no-tls" env:"HEARTH_NO_TLS" help:"Offer no TLS."`
+	RequireSecureTransport bool   `env:"HEARTH_REQUIRE_SECURE_TRANSPORT" help:"Refuse clients without TLS, but on the unix socket."`
+
+	LogLevel    slog.Level `default:"info" env:"HEARTH_LOG_LEVEL" help:"debug, info, warn or error."`
+	PrintConfig bool       `help:"Print the configuration as a file for --config, and end."`
+}
+
+// Run serves until it is told to stop.
+func (v *serveVerb) Run(ctx context.Context, k *kong.Context) error {
+	if v.PrintConfig {
+		return printConfig(os.Stdout, k)
+	}
+	if v.Data == "" {
+		return fmt.Errorf("serve: which directory? Give it with --data, HEARTH_DATA or a line \"data = DIR\" in the file of --config")
+	}
+	activated, err := server.InheritedListeners()
+	if err != nil {
+		return err
+	}
+	return server.Run(ctx, server.Config{
+		Data: v.Data,
+		Engine: hearth.Options{
+			PoolSize: int64(v.Pool), LogSize: int64(v.Log), Memory: v.Memory, MemoryDir: v.MemoryDir,
+			Durability: v.Durability, LockWait: v.LockWait,
+		},
+		Listen: v.Listen, Socket: v.Socket, Activated: activated,
+		MaxConnections: v.MaxConnections, MaxPacket: int64(v.MaxPacket), MemoryLimit: int64(v.MemoryLimit), WaitTimeout: v.WaitTimeout,
+		TLSCert: v.TLSCert, TLSKey: v.TLSKey, NoTLS: v.NoTLS, RequireSecureTransport: v.RequireSecureTransport,
+		ShutdownTimeout: v.ShutdownTimeout, Flush: v.Flush,
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: v.LogLevel})),
+	}, os.Stdout)
+}
