@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/hearthdb/hearth/internal/file"
 )
@@ -29,9 +28,7 @@ func TestSetContext(t *testing.T) {
 	tx.SetContext(statement)
 	ends := make(chan error, 1)
 	go func() { ends <- put(tx, "t", "k", "2") }()
-	for db.txns.Stats().LockedKeys == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	waitFor(t, db, 1)
 	kill()
 	if err := <-ends; !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, want %v", err, context.Canceled)

@@ -17,8 +17,11 @@ type Stats struct {
 	Log   wal.Stats      // bytes and groups
 	Txn   txn.Stats      // transactions
 	Files datafile.Stats // I/O by class
+	Syncs datafile.Syncs // of data files
 
-	CheckpointAge    int64 // bytes of log behind the checkpoint
+	CheckpointLSN    uint64 // no record before it is needed
+	CheckpointAge    int64  // bytes of log behind the checkpoint
+	LogCapacity      int64  // Options.LogSize: the most CheckpointAge may reach, in bytes
 	OpenTransactions int64
 }
 
@@ -27,8 +30,10 @@ func (db *DB) Stats() Stats {
 	if db.closed.Load() {
 		return Stats{}
 	}
-	return Stats{
-		Pool: db.pool.Stats(), Log: db.log.Stats(), Txn: db.txns.Stats(), Files: db.files.Stats(),
-		CheckpointAge: db.checkpointer.Age(), OpenTransactions: db.openTransactions(),
+	s := Stats{
+		Pool: db.pool.Stats(), Log: db.log.Stats(), Txn: db.txns.Stats(), Files: db.files.Stats(), Syncs: db.files.Syncs(),
+		CheckpointLSN: uint64(db.checkpointer.LSN()), LogCapacity: db.opts.LogSize, OpenTransactions: db.openTransactions(),
 	}
+	s.CheckpointAge = int64(s.Log.Tail) - int64(s.CheckpointLSN)
+	return s
 }

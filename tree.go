@@ -148,6 +148,26 @@ func (t *Tree) OpenValue(key []byte) (ValueReader, error) {
 	return r, nil
 }
 
+// TreeSize is what a tree takes of the disk.
+type TreeSize struct {
+	Pages     int64 // in use, PageSize bytes each
+	FileBytes int64 // length of its file: with free pages and room ahead, and without pages that are not yet written
+}
+
+// Size counts the pages of the tree, by its bitmaps: one page read for every 2 GiB of file.
+func (t *Tree) Size() (TreeSize, error) {
+	if err := t.tx.usable(); err != nil {
+		return TreeSize{}, err
+	}
+	space := t.state.tree.Space()
+	inFile, err := t.tx.db.files.Pages(space.No())
+	if err != nil {
+		return TreeSize{}, mapError(err)
+	}
+	pages, err := space.Used(t.tx.ctx, inFile)
+	return TreeSize{Pages: pages, FileBytes: inFile * PageSize}, mapError(err)
+}
+
 // Estimate guesses how many keys lie in [lo, hi), from the pages on the way to the two; nil bounds are infinite. Keys that
 // other transactions have inserted or deleted lately may count.
 func (t *Tree) Estimate(lo, hi []byte) (uint64, error) {

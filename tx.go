@@ -26,6 +26,7 @@ type TxOptions struct {
 	Isolation  Isolation
 	Durability Durability
 	LockWait   time.Duration // how long a row lock is waited for
+	Tag        uint64        // the caller's, such as the number of a connection; told in lists like DB.Transactions
 }
 
 // Tx is a transaction, for one goroutine at a time. It ends with Commit or Rollback; a context given to Begin bounds all
@@ -54,7 +55,7 @@ func (db *DB) Begin(ctx context.Context, opts TxOptions) (*Tx, error) {
 	if cause := db.dead.Load(); cause != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDead, *cause)
 	}
-	o := txn.Options{ReadOnly: opts.ReadOnly, Isolation: opts.Isolation, LockWaitTimeout: opts.LockWait}
+	o := txn.Options{ReadOnly: opts.ReadOnly, Isolation: opts.Isolation, LockWaitTimeout: opts.LockWait, Tag: opts.Tag}
 	d := opts.Durability
 	if d == DurabilityDefault {
 		d = db.opts.Durability
@@ -150,7 +151,7 @@ func (tx *Tx) RollbackTo(sp Savepoint) error {
 	if err := tx.usable(); err != nil {
 		return err
 	}
-	return tx.fail(tx.tx.RollbackTo(tx.ctx, sp.sp))
+	return tx.fail(tx.tx.RollbackTo(context.WithoutCancel(tx.ctx), sp.sp))
 }
 
 // Statement begins a statement: it returns a savepoint for undoing the statement alone, and under ReadCommitted takes a

@@ -163,7 +163,7 @@ func (d *doublewrite) write(ctx context.Context, slot int, batch []Write) error 
 			off += int64(len(b))
 		}
 	}
-	return d.syncer.sync(d.set, f)
+	return d.syncer.sync(d.set, f, &d.set.syncs.doublewrite)
 }
 
 func slotOffset(slot int) int64 { return int64(slot) * slotSize }

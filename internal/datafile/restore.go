@@ -319,5 +319,5 @@ func (d *doublewrite) empty() error {
 			return err
 		}
 	}
-	return d.syncer.sync(d.set, f)
+	return d.syncer.sync(d.set, f, &d.set.syncs.doublewrite)
 }

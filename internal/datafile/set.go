@@ -31,6 +31,7 @@ type Set struct {
 	stopped    atomic.Pointer[StoppedError] // rule 6
 	sched      *scheduler
 	counters   [classes]counters
+	syncs      struct{ files, doublewrite syncCounter }
 }
 
 const spacesDir = "spaces"

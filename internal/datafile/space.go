@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -114,13 +115,16 @@ func (sp *space) wasRemoved(err error) bool {
 // one might be told, and the other, whose bytes are lost as well, answer nil.
 type syncer struct{ mu sync.Mutex }
 
-func (y *syncer) sync(s *Set, f file.File) error {
+func (y *syncer) sync(s *Set, f file.File, n *syncCounter) error {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if stopped := s.stopped.Load(); stopped != nil {
 		return stopped
 	}
+	begun := time.Now()
 	err := f.Sync()
+	n.calls.Add(1)
+	n.nanos.Add(int64(time.Since(begun)))
 	if err == nil || errors.Is(err, fs.ErrClosed) {
 		return err
 	}

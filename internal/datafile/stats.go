@@ -38,3 +38,21 @@ func (s *Set) Stats() Stats {
 	}
 	return st
 }
+
+// Syncs counts what made writes durable since Open.
+type Syncs struct {
+	Files       uint64        // calls for files of spaces
+	Doublewrite uint64        // calls for the doublewrite file
+	Time        time.Duration // spent in both, summed over calls
+}
+
+type syncCounter struct {
+	calls atomic.Uint64
+	nanos atomic.Int64
+}
+
+// Syncs since Open.
+func (s *Set) Syncs() Syncs {
+	f, d := &s.syncs.files, &s.syncs.doublewrite
+	return Syncs{Files: f.calls.Load(), Doublewrite: d.calls.Load(), Time: time.Duration(f.nanos.Load() + d.nanos.Load())}
+}

@@ -196,7 +196,7 @@ func bytesOf(run []Write) [][]byte {
 func (s *Set) syncSpace(no uint32) error {
 	sp, f, err := s.find(no)
 	if err == nil {
-		err = sp.syncer.sync(s, f)
+		err = sp.syncer.sync(s, f, &s.syncs.files)
 	}
 	if err == nil || errors.As(err, new(ErrNoSpace)) || sp.wasRemoved(err) {
 		return nil

@@ -16,7 +16,7 @@
 //     Grant to it fails, and the caller looks at the entry again.
 //  4. An owner waits for at most one request.
 //  5. Whoever adds an edge to the graph of waiting looks for the cycles through it at once, under one mutex. The
-//     youngest owner of a cycle gives up.
+//     youngest owner of a cycle gives up; those who only stand in a queue between two others of it are spared.
 //
-// Lock order: Manager.graph, then one shard, then one Owner.mu.
+// Lock order: Manager.graph, then one shard, then one Owner.mu; Manager.stats last.
 package lock

@@ -23,7 +23,15 @@ const (
 	Exclusive Mode = 2
 )
 
-func conflict(a, b Mode) bool { return a == Exclusive || b == Exclusive }
+func (m Mode) String() string {
+	if m == Shared {
+		return "shared"
+	}
+	return "exclusive"
+}
+
+// Conflict: two owners cannot have a and b of one key.
+func Conflict(a, b Mode) bool { return a == Exclusive || b == Exclusive }
 
 // Options tells how long Acquire waits.
 type Options struct {
@@ -41,6 +49,9 @@ type Manager struct {
 
 	graph sync.Mutex // held to begin and to give up waiting, and to look for cycles
 	mark  uint64     // guarded by graph: the search that visited an owner last
+	cycle []edge     // guarded by graph: what the search found
+
+	stats counters
 
 	shards [shardCount]shard
 }
@@ -136,6 +147,7 @@ func (m *Manager) Acquire(ctx context.Context, o *Owner, space uint32, key []byt
 	if r == nil {
 		return nil
 	}
+	defer func() { m.stats.end(time.Since(r.since), r.err) }()
 	var late <-chan time.Time
 	if opts.Timeout > 0 {
 		timer := time.NewTimer(opts.Timeout)
@@ -164,9 +176,10 @@ func (m *Manager) enqueue(o *Owner, space uint32, key []byte, mode Mode) *reques
 		s.Unlock()
 		return nil
 	}
-	r := &request{owner: o, mode: mode, queue: q, holds: q.grantOf(o) != nil, queued: true, done: make(chan struct{})}
+	r := &request{owner: o, mode: mode, queue: q, holds: q.grantOf(o) != nil, since: time.Now(), queued: true, done: make(chan struct{})}
 	q.insert(r)
 	s.Unlock()
+	m.stats.begin()
 	o.waiting = r
 	m.breakCycles(o)
 	return r

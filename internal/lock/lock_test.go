@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,7 +28,7 @@ func newStage(t *testing.T) *stage {
 
 func (s *stage) owner(id uint64) *Owner {
 	if s.owners[id] == nil {
-		s.owners[id] = NewOwner(id)
+		s.owners[id] = NewOwner(id, id*10)
 	}
 	return s.owners[id]
 }
@@ -221,6 +222,121 @@ func TestDeadlockThroughQueue(t *testing.T) {
 	s.empty()
 }
 
+// 2 queues behind 9, which is the youngest. But without 9 it would have to wait for 1 all the same: 9 is spared.
+func TestDeadlockSparesBystander(t *testing.T) {
+	s := newStage(t)
+	s.has(1, "a", Exclusive)
+	s.has(2, "b", Exclusive)
+	s.has(9, "c", Exclusive)
+	s.wants(9, "a", Exclusive, Options{})
+	s.wants(2, "a", Exclusive, Options{})
+	s.wants(1, "b", Exclusive, Options{})
+	s.ends(2, ErrDeadlock)
+	s.stillWaits(9)
+	s.release(2)
+	s.ends(1, nil)
+	s.stillWaits(9)
+	s.release(1)
+	s.ends(9, nil)
+	s.empty()
+	d, ok := s.m.LastDeadlock()
+	got := ""
+	for _, w := range d.Cycle {
+		got += fmt.Sprintf("%d (%d) wants %d/%s %d; ", w.Owner.No, w.Owner.Tag, w.Space, w.Key, uint8(w.Mode))
+	}
+	if want := "2 (20) wants 1/a 2; 1 (10) wants 1/b 2; "; !ok || got != want || d.Victim != 0 || d.At.IsZero() {
+		t.Errorf("the last deadlock is %q, victim %d, want %q, victim 0", got, d.Victim, want)
+	}
+	if st := s.m.Stats(); st.Deadlocks != 1 {
+		t.Errorf("%+v, want 1 deadlock", st)
+	}
+}
+
+// 2 could share the key with 1, but for the queue: the end of 9 is what helps.
+func TestDeadlockMadeByQueue(t *testing.T) {
+	s := newStage(t)
+	s.has(1, "a", Shared)
+	s.has(2, "b", Exclusive)
+	s.has(9, "c", Exclusive)
+	s.wants(9, "a", Exclusive, Options{})
+	s.wants(2, "a", Shared, Options{})
+	s.wants(1, "b", Exclusive, Options{})
+	s.ends(9, ErrDeadlock)
+	s.ends(2, nil)
+	s.stillWaits(1)
+	s.release(2)
+	s.ends(1, nil)
+	s.empty()
+}
+
+func TestListAndStats(t *testing.T) {
+	s := newStage(t)
+	s.has(1, "a", Exclusive)
+	s.has(1, "b", Shared)
+	s.has(2, "b", Shared)
+	s.has(3, "c", Shared)
+	s.owner(3).SetListed(33)
+	s.wants(3, "b", Exclusive, Options{Timeout: time.Millisecond})
+	s.ends(3, ErrTimeout)
+	s.wants(3, "b", Exclusive, Options{})
+	s.wants(4, "b", Shared, Options{})
+	list := func(waited bool, most int) []string {
+		var got []string
+		for _, e := range s.m.List(waited, most) {
+			row := fmt.Sprintf("%d/%s:", e.Space, e.Key)
+			for _, g := range e.Granted {
+				row += fmt.Sprintf(" %d has %d", g.Owner.No, uint8(g.Mode))
+			}
+			for _, w := range e.Waiting {
+				row += fmt.Sprintf(" %d wants %d", w.Owner.No, uint8(w.Mode))
+				if w.Since.IsZero() {
+					t.Errorf("%d waits since ever", w.Owner.No)
+				}
+			}
+			got = append(got, row)
+		}
+		slices.Sort(got)
+		return got
+	}
+	a, b, c := "1/a: 1 has 2", "1/b: 1 has 1 2 has 1 33 wants 2 4 wants 1", "1/c: 33 has 1"
+	if got, want := list(false, 10), []string{a, b, c}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := list(true, 10), []string{b}; !slices.Equal(got, want) {
+		t.Errorf("waited for: got %q, want %q", got, want)
+	}
+	if got := list(false, 2); len(got) != 2 {
+		t.Errorf("got %q, want 2 of them", got)
+	}
+	if w, ok := s.m.Waiting(s.owner(3)); !ok || w.Owner != (ID{33, 30}) || string(w.Key) != "b" || w.Mode != Exclusive {
+		t.Errorf("owner 3 waits for %+v, %v", w, ok)
+	}
+	if _, ok := s.m.Waiting(s.owner(1)); ok {
+		t.Error("owner 1 waits")
+	}
+	if n := s.owner(1).Held(); n != 2 {
+		t.Errorf("owner 1 holds %d keys, want 2", n)
+	}
+	if st := s.m.Stats(); st.Keys != 3 || st.Waiting != 2 || st.Waits != 3 || st.Timeouts != 1 || st.WaitTime < time.Millisecond || st.LongestWait > st.WaitTime {
+		t.Errorf("%+v", st)
+	}
+	s.release(2)
+	s.release(1)
+	s.ends(3, nil)
+	s.release(3)
+	s.ends(4, nil)
+	if _, ok := s.m.Waiting(s.owner(3)); ok {
+		t.Error("owner 3 still waits")
+	}
+	s.empty()
+	if st := s.m.Stats(); st.Keys != 0 || st.Waiting != 0 || st.Waits != 3 {
+		t.Errorf("%+v", st)
+	}
+	if _, ok := s.m.LastDeadlock(); ok {
+		t.Error("there was a deadlock")
+	}
+}
+
 // Two cycles are closed by one request.
 func TestTwoCyclesAtOnce(t *testing.T) {
 	s := newStage(t)
@@ -313,12 +429,12 @@ func TestGrantClosesCycle(t *testing.T) {
 func TestHotKey(t *testing.T) {
 	const waiters = 1000
 	m := NewManager()
-	first := NewOwner(1)
+	first := NewOwner(1, 0)
 	m.TryAcquire(first, 1, []byte("hot"), Exclusive)
 	var wg sync.WaitGroup
 	for i := range uint64(waiters) {
 		wg.Go(func() {
-			o := NewOwner(i + 2)
+			o := NewOwner(i+2, 0)
 			m.TryAcquire(o, 1, fmt.Append(nil, i), Exclusive)
 			if err := m.Acquire(bg, o, 1, []byte("hot"), Exclusive, Options{}); err != nil {
 				t.Error(err)
@@ -347,7 +463,7 @@ func TestRandom(t *testing.T) {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(seed, w))
 			for range rounds {
-				o := NewOwner(ids.Add(1))
+				o := NewOwner(ids.Add(1), 0)
 				var held [keys]Mode
 				for range 1 + r.IntN(4) {
 					k, mode := r.IntN(keys), Mode(1+r.IntN(2))

@@ -4,11 +4,18 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 )
+
+// ID names an owner in lists: a number that may change while it lives, and a tag of the caller's.
+type ID struct{ No, Tag uint64 }
 
 // Owner is who holds locks: one transaction, from its first lock or write to its end.
 type Owner struct {
-	id uint64 // age: the larger, the younger
+	id     uint64 // age: the larger, the younger
+	tag    uint64
+	listed atomic.Uint64
 
 	mu    sync.Mutex
 	ended bool     // guarded by mu
@@ -18,14 +25,24 @@ type Owner struct {
 	mark    uint64   // guarded by Manager.graph
 }
 
-func NewOwner(id uint64) *Owner { return &Owner{id: id} }
+// NewOwner is one of age id: the larger, the younger. It is listed as id, with tag.
+func NewOwner(id, tag uint64) *Owner {
+	o := &Owner{id: id, tag: tag}
+	o.listed.Store(id)
+	return o
+}
 
-func (o *Owner) ID() uint64 { return o.id }
+// SetListed makes o listed as no from now on; its age stays.
+func (o *Owner) SetListed(no uint64) { o.listed.Store(no) }
 
-func (o *Owner) holdsAny() bool {
+// Listed is how o is listed.
+func (o *Owner) Listed() ID { return ID{o.listed.Load(), o.tag} }
+
+// Held is how many keys o has explicit locks of.
+func (o *Owner) Held() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.held) > 0
+	return len(o.held)
 }
 
 // queue is one key: who has it and who wants it. Everything in it is guarded by its shard.
@@ -48,6 +65,7 @@ type request struct {
 	mode   Mode
 	queue  *queue
 	holds  bool // its owner holds a grant of the key already
+	since  time.Time
 	queued bool
 	err    error
 	done   chan struct{}
@@ -70,7 +88,7 @@ func (q *queue) grantOf(o *Owner) *grant {
 // compatible: no grant of another owner conflicts.
 func (q *queue) compatible(o *Owner, mode Mode) bool {
 	for _, g := range q.granted {
-		if g.owner != o && conflict(g.mode, mode) {
+		if g.owner != o && Conflict(g.mode, mode) {
 			return false
 		}
 	}

@@ -14,6 +14,14 @@ const BitmapBits = (Size - HeaderSize) * 8
 // Bit i of a bitmap page.
 func (p *Page) Bit(i int) bool { return p[HeaderSize+i/8]&(1<<(i%8)) != 0 }
 
+// SetBits is how many bits are set.
+func (p *Page) SetBits() (n int) {
+	for i := HeaderSize; i < Size; i += 8 {
+		n += bits.OnesCount64(p.u64(i))
+	}
+	return n
+}
+
 // NextClear is the first clear bit at or after from, or -1.
 func (p *Page) NextClear(from int) int {
 	for i := from; i < BitmapBits; {

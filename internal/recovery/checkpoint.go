@@ -77,10 +77,13 @@ func (c *Checkpointer) Release() error {
 }
 
 // Age of the checkpoint, in bytes of log.
-func (c *Checkpointer) Age() int64 {
+func (c *Checkpointer) Age() int64 { return int64(c.log.Tail() - c.LSN()) }
+
+// LSN before which no record is needed.
+func (c *Checkpointer) LSN() page.LSN {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return int64(c.log.Tail() - c.control.Checkpoint)
+	return c.control.Checkpoint
 }
 
 func (c *Checkpointer) run(ctx context.Context) {

@@ -218,3 +218,34 @@ func (s *Space) Free(g *pool.Group, h *pool.Held) {
 		s.hint.Store(no)
 	}
 }
+
+// Used counts the pages in use, the space's own among them. It reads one bitmap page for every BitmapSpan pages of a file of
+// filePages, and of those it has lately given out beyond.
+func (s *Space) Used(ctx context.Context, filePages int64) (pages int64, err error) {
+	end := min(max(filePages, int64(s.hint.Load())+1), MaxPages)
+	for first := int64(0); first < end; first += BitmapSpan {
+		n, err := s.usedIn(ctx, s.ID(uint32(first)+1))
+		if err != nil {
+			return 0, err
+		}
+		pages += int64(n)
+	}
+	return pages, nil
+}
+
+// usedIn counts the bits of one bitmap page.
+func (s *Space) usedIn(ctx context.Context, id page.ID) (n int, err error) {
+	g := s.pool.BeginRead(ctx)
+	defer g.Abort()
+	h, err := g.Fetch(id, pool.Shared)
+	if err != nil {
+		return 0, err
+	}
+	switch h.Page.Kind() {
+	case page.KindBitmap:
+		return h.Page.SetBits(), nil
+	case page.KindZero:
+		return 0, nil
+	}
+	return 0, &page.CorruptError{Page: id, What: fmt.Sprintf("it is a %v page, want a bitmap", h.Page.Kind())}
+}

@@ -145,7 +145,7 @@ func (m *Manager) load(ctx context.Context) error {
 		if head.OpenTx >= d.ids {
 			return &page.CorruptError{Page: undoID(s.tail), What: fmt.Sprintf("transaction %d is open, ids end at %d", head.OpenTx, d.ids)}
 		}
-		w := &writer{id: head.OpenTx, slot: s, opened: true, last: head.Last, owner: lock.NewOwner(head.OpenTx)}
+		w := &writer{id: head.OpenTx, slot: s, opened: true, last: head.Last, owner: lock.NewOwner(head.OpenTx, 0)}
 		w.loser.Store(true)
 		m.locks.Release(w.owner)
 		select {
@@ -208,8 +208,8 @@ type Stats struct {
 	History      int64 // undo records waiting for purge
 	Purged       uint64
 	PurgeLag     uint64 // ids between the next and the oldest that a snapshot still needs
-	LockedKeys   int    // keys with explicit locks
-	PurgeBlocked bool   // what waits for purge is needed by snapshots
+	Locks        lock.Stats
+	PurgeBlocked bool // what waits for purge is needed by snapshots
 }
 
 // Stats are approximate: they are not read at one moment.
@@ -223,7 +223,7 @@ func (m *Manager) Stats() Stats {
 	m.slots.mu.Unlock()
 	s.History, s.Purged = m.history.Load(), m.purge.purged.Load()
 	s.PurgeLag = s.NextID - m.sessions.oldest(v).commitLimit
-	s.LockedKeys, s.PurgeBlocked = m.locks.Len(), m.purge.blocked.Load()
+	s.Locks, s.PurgeBlocked = m.locks.Stats(), m.purge.blocked.Load()
 	return s
 }
 

@@ -216,6 +216,7 @@ func (w *writer) push(g *pool.Group, s spot, typ byte, body []byte) uint64 {
 	g.Edit(tail, page.AppendUndoPush(g.Scratch(), w.id, typ, body))
 	w.opened, w.last = true, ptr
 	w.depth++
+	w.changes.Store(int64(w.depth))
 	return ptr
 }
 
@@ -235,4 +236,5 @@ func (w *writer) pop(g *pool.Group, tail *pool.Held, r *record) {
 	g.Edit(tail, page.AppendUndoPop(g.Scratch(), r.prev))
 	w.last = r.prev
 	w.depth--
+	w.changes.Store(int64(w.depth))
 }

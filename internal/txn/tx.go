@@ -34,6 +34,7 @@ type Options struct {
 	Isolation       Isolation
 	Durability      Durability
 	LockWaitTimeout time.Duration // 0: the Manager's
+	Tag             uint64        // the caller's, told in lists; with one the transaction is in them from the beginning
 }
 
 // Tx is a transaction. It is used by one goroutine at a time.
@@ -49,6 +50,7 @@ type Tx struct {
 	w       *writer     // from the first write on
 	owner   *lock.Owner // from the first write or lock on
 	cursors []*Cursor   // open ones
+	told    told
 	done    bool
 	broken  error // why nothing but Rollback is left
 }
@@ -56,10 +58,11 @@ type Tx struct {
 // writer is the part of a transaction that others see, from its first write until it has ended. A rollback that fails, and a
 // crash, leave it as a loser. Never reused, since others may still hold it.
 type writer struct {
-	id     uint64
-	owner  *lock.Owner
-	loser  atomic.Bool // nobody waits for it: restore its entries
-	number uint64      // of its end, 0 before; guarded by Manager.mu
+	id      uint64
+	owner   *lock.Owner
+	loser   atomic.Bool  // nobody waits for it: restore its entries
+	number  uint64       // of its end, 0 before; guarded by Manager.mu
+	changes atomic.Int64 // is depth
 
 	// The rest belongs to the goroutine that has the transaction.
 	slot   *slot
@@ -90,6 +93,9 @@ func (m *Manager) BeginIn(tx *Tx, opts Options) {
 		opts.LockWaitTimeout = m.cfg.LockWaitTimeout
 	}
 	tx.m, tx.opts, tx.s = m, opts, m.sessions.get()
+	if opts.Tag != 0 {
+		tx.enlist()
+	}
 }
 
 // ID is the transaction's id, 0 before its first write.
@@ -130,14 +136,16 @@ func (tx *Tx) writer(ctx context.Context) (*writer, error) {
 	w.id = m.mu.next
 	m.mu.next++
 	if tx.owner == nil {
-		tx.owner = lock.NewOwner(w.id)
+		tx.setOwner(lock.NewOwner(w.id, tx.opts.Tag))
 	}
 	w.owner = tx.owner
+	w.owner.SetListed(w.id)
 	// The current view stays right: to it w.id is not visible, being beyond its limit.
 	m.mu.active = append(m.mu.active, w)
 	m.setLowest()
 	m.mu.Unlock()
 	tx.w = w
+	tx.told.writer.Store(w)
 	return w, nil
 }
 
@@ -147,7 +155,7 @@ func (tx *Tx) lockOwner(ctx context.Context) (*lock.Owner, error) {
 		if err := tx.m.lockWithID(ctx); err != nil {
 			return nil, err
 		}
-		tx.owner = lock.NewOwner(tx.m.mu.next)
+		tx.setOwner(lock.NewOwner(tx.m.mu.next, tx.opts.Tag))
 		tx.m.mu.next++
 		tx.m.mu.Unlock()
 	}
@@ -165,8 +173,10 @@ func (tx *Tx) Commit(ctx context.Context) error {
 		tx.finish()
 		return nil
 	}
+	tx.told.ending.Store(uint32(StateCommitting))
 	end, err := m.end(ctx, w, false)
 	if err != nil && !m.dead.Load() {
+		tx.told.ending.Store(uint32(StateRunning))
 		return fmt.Errorf("commit: %w", err)
 	}
 	if err == nil {
@@ -200,6 +210,7 @@ func (tx *Tx) Rollback(ctx context.Context) error {
 		return ErrTxDone
 	}
 	if w := tx.w; w != nil && w.opened {
+		tx.told.ending.Store(uint32(StateRollingBack))
 		if err := tx.m.rollback(context.WithoutCancel(ctx), w); err != nil {
 			tx.m.abandon(w)
 			tx.leave()
@@ -228,6 +239,9 @@ func (tx *Tx) leave() {
 	tx.cursors = nil
 	if tx.view != nil {
 		tx.s.view.Store(nil)
+	}
+	if !tx.told.began.IsZero() {
+		tx.s.tx.Store(nil)
 	}
 	tx.m.sessions.put(tx.s)
 	tx.s, tx.view, tx.done = nil, nil, true
@@ -338,6 +352,8 @@ func (tx *Tx) RollbackTo(ctx context.Context, sp Savepoint) error {
 		return ErrNoSavepoint
 	}
 	tx.staleCursors()
+	tx.told.ending.Store(uint32(StateRollingBack))
+	defer tx.told.ending.Store(uint32(StateRunning))
 	ctx = context.WithoutCancel(ctx)
 	for w.depth > sp.depth {
 		if err := tx.m.undoLast(ctx, w); err != nil {

@@ -37,9 +37,10 @@ func (v *view) sees(tx uint64) bool {
 // after purge's change, and it tries again. So a reader writes no line that another reader writes.
 type session struct {
 	view  atomic.Pointer[view]
-	arena []byte // empty, its capacity is room for values given away
-	cell  []byte // scratch: a cell
-	body  []byte // scratch: an undo record
+	tx    atomic.Pointer[Tx] // whose it is, once that is listed
+	arena []byte             // empty, its capacity is room for values given away
+	cell  []byte             // scratch: a cell
+	body  []byte             // scratch: an undo record
 	_     [64]byte
 }
 
@@ -66,6 +67,18 @@ func (s *sessions) get() *session {
 	}
 	s.list = append(s.list, weak.Make(x))
 	return x
+}
+
+// all is every session that is not garbage.
+func (s *sessions) all() (list []*session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.list {
+		if x := p.Value(); x != nil {
+			list = append(list, x)
+		}
+	}
+	return list
 }
 
 func (s *sessions) put(x *session) { s.free.Put(x) }

@@ -171,7 +171,7 @@ func (w *world) clean() {
 	if n, _ := w.used(UndoSpace); n != 3+st.Slots {
 		w.Fatalf("the undo space has %d pages for %d slots: %+v", n, st.Slots, st)
 	}
-	if st.Writers != 0 || st.Losers != 0 || st.LockedKeys != 0 || st.History != 0 || len(w.m.slots.tokens) != 0 || len(w.m.slots.free) != st.Slots {
+	if st.Writers != 0 || st.Losers != 0 || st.Locks.Keys != 0 || st.History != 0 || len(w.m.slots.tokens) != 0 || len(w.m.slots.free) != st.Slots {
 		w.Fatalf("something is left over: %+v, %d tokens, %d free slots", st, len(w.m.slots.tokens), len(w.m.slots.free))
 	}
 }
