@@ -63,9 +63,17 @@ func (t *table) Deleter(ctx *gms.Context) gms.RowDeleter { return newEditor(ctx,
 // Replacer implements gms.ReplaceableTable.
 func (t *table) Replacer(ctx *gms.Context) gms.RowReplacer { return newEditor(ctx, t) }
 
+// writeTx is the session's transaction, to write in. A temporary table may be written in one that is READ ONLY.
+func (e *editor) writeTx(ctx *gms.Context) (*hearth.Tx, error) {
+	if e.def.rec.Temporary {
+		return e.session.writeTx(ctx)
+	}
+	return e.session.WriteTx(ctx)
+}
+
 // StatementBegin implements gms.EditOpenerCloser.
 func (e *editor) StatementBegin(ctx *gms.Context) {
-	tx, err := e.session.WriteTx(ctx)
+	tx, err := e.writeTx(ctx)
 	if e.failed = err; err == nil {
 		e.begun, e.tx, e.undo = true, tx, tx.Savepoint()
 	}
@@ -104,7 +112,7 @@ func (e *editor) open(ctx *gms.Context) error {
 	if e.rows != nil {
 		return nil
 	}
-	tx, err := e.session.WriteTx(ctx)
+	tx, err := e.writeTx(ctx)
 	if err != nil {
 		return err
 	}

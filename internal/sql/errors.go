@@ -14,15 +14,14 @@ import (
 
 // Numbers of MySQL's errors that package mysql has no name for.
 const (
-	erTableDefChanged   = 1412
-	erTooManyWriters    = 1637
-	erLockNoWait        = 3572
-	erKeyTooLong        = 1071
-	erRowTooBig         = 1118
-	erDiskFull          = 1021
-	erServerShutdown    = 1053
-	erStorageEngine     = 1030
-	erSavepointNotExist = 1305
+	erTableDefChanged = 1412
+	erTooManyWriters  = 1637
+	erLockNoWait      = 3572
+	erKeyTooLong      = 1071
+	erRowTooBig       = 1118
+	erDiskFull        = 1021
+	erServerShutdown  = 1053
+	erStorageEngine   = 1030
 )
 
 // sqlErrors says what an error of the engine or of the dictionary is to a client. The first line that matches counts.

@@ -1,11 +1,9 @@
 package sql
 
 import (
-	"context"
 	"strings"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
-	"github.com/dolthub/vitess/go/mysql"
 
 	"github.com/hearthdb/hearth"
 	"github.com/hearthdb/hearth/internal/dict"
@@ -72,7 +70,7 @@ func savepointOf(tx gms.Transaction, name string) (*Transaction, int, error) {
 			return t, i, nil
 		}
 	}
-	return nil, 0, mysql.NewSQLError(erSavepointNotExist, "42000", "SAVEPOINT %s does not exist", name)
+	return nil, 0, gms.ErrSavepointDoesNotExist.New(name)
 }
 
 func (t *Transaction) find(name string) int {
@@ -87,8 +85,7 @@ func (t *Transaction) find(name string) int {
 
 // rollbackTo undoes what the transaction did since a savepoint of the engine, in the dictionary's picture too.
 func (t *Transaction) rollbackTo(sp hearth.Savepoint, m dict.Mark) error {
-	t.trees = nil                         // trees made since are gone
-	t.tx.SetContext(context.Background()) // that of the statement may have ended, which is why we are here
+	t.trees = nil // trees made since are gone
 	if err := t.tx.RollbackTo(sp); err != nil {
 		return sqlError(err)
 	}

@@ -58,12 +58,17 @@ func (s *Session) Tx(ctx *gms.Context) (*hearth.Tx, error) {
 
 // WriteTx is Tx for a statement that is about to write: the first call of a statement marks where UndoStatement returns to.
 func (s *Session) WriteTx(ctx *gms.Context) (*hearth.Tx, error) {
+	if t := s.current(); t != nil && t.readOnly {
+		return nil, gms.ErrReadOnlyTransaction.New()
+	}
+	return s.writeTx(ctx)
+}
+
+// writeTx is WriteTx in a transaction that may be READ ONLY: for temporary tables.
+func (s *Session) writeTx(ctx *gms.Context) (*hearth.Tx, error) {
 	t, err := s.transaction(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if t.readOnly {
-		return nil, gms.ErrReadOnlyTransaction.New()
 	}
 	tx, err := t.begin(ctx)
 	if err != nil {
