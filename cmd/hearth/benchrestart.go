@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/hearthdb/hearth/internal/bench"
-	"github.com/hearthdb/hearth/internal/chart"
-	"github.com/hearthdb/hearth/internal/peer"
 	"github.com/hearthdb/hearth/internal/restart"
 )
 
@@ -102,7 +100,7 @@ func (v *benchRestartVerb) servers(ctx context.Context, self string, timeline fu
 		return err
 	}
 	defer remove()
-	all := serverProfiles(self, memory)
+	all := bench.ServerProfiles(self, memory)
 	cfg := bench.ServerRestartConfig{
 		Dir: v.Dir, Bytes: int64(v.Size), Pool: int64(v.Pool), LogSize: int64(v.LogSize), Clients: v.Readers, Rate: v.Rate,
 		Workload: v.Workload, Spread: v.Spreads[0], Stop: v.Stops[0], Before: v.Before, After: v.After, Redo: int64(v.Redo),
@@ -119,26 +117,6 @@ func (v *benchRestartVerb) servers(ctx context.Context, self string, timeline fu
 		cfg.Profiles = append(cfg.Profiles, p)
 	}
 	return v.report(ctx, func(ctx context.Context, out bench.Output) error { return bench.ServerRestart(ctx, cfg, out) })
-}
-
-// serverProfiles are the restarts that are known by name. InnoDB loads its dump, and hearth its own, as each does by default.
-func serverProfiles(self, memory string) map[string]bench.ServerProfile {
-	lose := func(*peer.Server) error { return bench.LoseMemory(memory) }
-	hearth := bench.ServerProfile{Kind: "hearth", Make: peer.Hearth(self, memory), Color: chart.Hearth, Name: "hearth, memory kept"}
-	dump := hearth
-	dump.Name, dump.Color, dump.Dump, dump.Lose = "hearth, heat dump only", chart.Dump, "SET GLOBAL innodb_buffer_pool_dump_now = ON", lose
-	cold := hearth
-	cold.Name, cold.Color, cold.Lose, cold.After = "hearth, cold", chart.Cold, lose, []string{"--prewarm=off"}
-	innodb := bench.ServerProfile{
-		Kind: "mariadb", Make: peer.MariaDB, Color: chart.InnoDB, Name: "InnoDB, its own dump and load",
-		Dump: "SET GLOBAL innodb_buffer_pool_dump_now = ON", Load: []string{"--innodb-buffer-pool-load-at-startup=OFF", "--innodb-buffer-pool-dump-pct=100"},
-		After: []string{"--innodb-buffer-pool-load-at-startup=ON"},
-	}
-	innodbCold := innodb
-	innodbCold.Name, innodbCold.Dump, innodbCold.Dash, innodbCold.After = "InnoDB, cold", "", true, innodb.Load
-	return map[string]bench.ServerProfile{
-		"hearth-kept": hearth, "hearth-dump": dump, "hearth-cold": cold, "innodb-dump": innodb, "innodb-cold": innodbCold,
-	}
 }
 
 type benchRestartChildVerb struct{}

@@ -123,16 +123,33 @@ func (b *bed) oracle(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
+	lost := &LostError{}
 	for i := range b.acked {
 		var n int64
 		if err := db.QueryRowContext(ctx, "SELECT n FROM oracle WHERE client = ?", i).Scan(&n); err != nil {
 			return fmt.Errorf("oracle: client %d: %w", i, err)
 		}
 		if acked := b.acked[i].Load(); n < acked {
-			return fmt.Errorf("LOST: client %d was told that update %d is committed, the server has %d", i, acked, n)
+			lost.Commits += acked - n
+			lost.Client, lost.Acknowledged, lost.Found = i, acked, n
 		}
 	}
+	if lost.Commits > 0 {
+		return lost
+	}
 	return nil
+}
+
+// LostError: the server lacks commits that it had acknowledged.
+type LostError struct {
+	Commits             int64 // in all
+	Client              int   // the last of those that lost some
+	Acknowledged, Found int64 // its last update that was acknowledged, and the last that the server has
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("LOST: %d acknowledged commits; client %d was told that update %d is committed, the server has %d",
+		e.Commits, e.Client, e.Acknowledged, e.Found)
 }
 
 // waitForRedo lets the load run until a crash would find enough log: figures of each server's own.
@@ -182,6 +199,7 @@ func (b *bed) restart(ctx context.Context, t *restart.Timeline, mu *sync.Mutex) 
 	if err := stop(); err != nil {
 		return err
 	}
+	b.stopped()
 	if b.p.Lose != nil {
 		if err := b.p.Lose(b.server); err != nil {
 			return err

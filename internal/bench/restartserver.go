@@ -138,10 +138,14 @@ type bed struct {
 	acked  []atomic.Int64 // by client: the number of its last update that was acknowledged
 
 	clients []*client
+
+	tick    func(restart.Tick) // told each, besides
+	stopped func()             // told when the server was stopped
 }
 
 func newBed(cfg ServerRestartConfig, p ServerProfile, s *peer.Server, out Output) *bed {
-	return &bed{cfg: cfg, p: p, out: out, server: s, rows: int(cfg.Bytes / serverRow), acked: make([]atomic.Int64, cfg.Clients)}
+	return &bed{cfg: cfg, p: p, out: out, server: s, rows: int(cfg.Bytes / serverRow), acked: make([]atomic.Int64, cfg.Clients),
+		tick: func(restart.Tick) {}, stopped: func() {}}
 }
 
 // loadServer makes the tables and stops the server in order.
@@ -283,6 +287,7 @@ func (b *bed) measure(ctx context.Context, t *restart.Timeline) error {
 		restart.Load{Rate: b.cfg.Rate, Patience: punctual}.Run(load, ops, func(k restart.Tick) {
 			mu.Lock()
 			t.Ticks = append(t.Ticks, k)
+			b.tick(k)
 			mu.Unlock()
 		})
 	})

@@ -22,7 +22,7 @@ func Hearth(binary, memoryDir string) func(Config) (*Server, error) {
 			}
 			args := []string{
 				"serve", "--data=" + s.Data(), "--socket=" + s.Socket, "--listen=127.0.0.1:" + strconv.Itoa(s.Port),
-				"--pool-size=" + strconv.FormatInt(s.Config.Pool, 10), "--log-size=" + strconv.FormatInt(s.Config.LogSize, 10),
+				"--pool=" + strconv.FormatInt(s.Config.Pool, 10), "--log=" + strconv.FormatInt(s.Config.LogSize, 10),
 				"--durability=" + durability,
 			}
 			if memoryDir != "" {

@@ -24,18 +24,26 @@ type worker struct {
 	mu     sync.Mutex
 	failed int64
 	late   int64
+	first  time.Time // answer of this tick
+	last   time.Time
 	hist   *hdrhistogram.Histogram
 	spare  *hdrhistogram.Histogram // empty
 	_      [64]byte
 }
 
-func (w *worker) note(took, patience time.Duration, err error) {
+// note counts a request that was due at begin and answered at end.
+func (w *worker) note(begin, end time.Time, patience time.Duration, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {
 		w.failed++
 		return
 	}
+	if w.first.IsZero() {
+		w.first = end
+	}
+	w.last = end
+	took := end.Sub(begin)
 	w.hist.RecordValue(min(max(took.Microseconds(), leastLatency), mostLatency))
 	if patience > 0 && took > patience {
 		w.late++
@@ -90,8 +98,15 @@ func (l Load) take(workers []worker, all *hdrhistogram.Histogram) Tick {
 		w.mu.Lock()
 		w.hist, w.spare = w.spare, w.hist
 		tick.Failed, tick.Late = tick.Failed+w.failed, tick.Late+w.late
-		w.failed, w.late = 0, 0
+		first, last := w.first, w.last
+		w.failed, w.late, w.first = 0, 0, time.Time{}
 		w.mu.Unlock()
+		if !first.IsZero() {
+			if at := first.UnixNano(); tick.First == 0 || at < tick.First {
+				tick.First = at
+			}
+			tick.Last = max(tick.Last, last.UnixNano())
+		}
 		tick.Done += w.spare.TotalCount()
 		all.Merge(w.spare)
 		w.spare.Reset()
@@ -112,7 +127,7 @@ func (l Load) closed(ctx context.Context, op Op, w *worker) {
 		if err != nil && ctx.Err() != nil {
 			return
 		}
-		w.note(now.Sub(before), l.Patience, err)
+		w.note(before, now, l.Patience, err)
 		before = now
 	}
 }
@@ -132,6 +147,6 @@ func (l Load) open(ctx context.Context, op Op, w *worker, start time.Time, due *
 		if err != nil && ctx.Err() != nil {
 			return
 		}
-		w.note(time.Since(at), l.Patience, err)
+		w.note(at, time.Now(), l.Patience, err)
 	}
 }

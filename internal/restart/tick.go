@@ -18,6 +18,9 @@ type Tick struct {
 	Late   int64 `json:"late,omitempty"`   // of those answered: later than Load.Patience
 	Behind int64 `json:"behind,omitempty"` // open loop: requests due and not begun at the end
 
+	First int64 `json:"first,omitempty"` // the first answer, nanoseconds since 1970; 0: none
+	Last  int64 `json:"last,omitempty"`  // the last
+
 	// Latency of those answered, in microseconds.
 	P50 int64 `json:"p50,omitempty"`
 	P95 int64 `json:"p95,omitempty"`

@@ -77,23 +77,35 @@ func (t *Timeline) Warm() float64 {
 	return before[len(before)/2]
 }
 
-// firstAnswer is the moment of the first answer after the stop, as exactly as it is known; 0 if there was none.
-func (t *Timeline) firstAnswer() int64 {
+// silence is the longest time without an answer that ends after the stop: from one answer to the next. Where First is known
+// exactly, it begins with the stop.
+func (t *Timeline) silence() (last, first int64) {
 	if t.First != 0 {
-		return t.First
+		return t.Stop, t.First
 	}
+	var before int64
 	for _, k := range t.Ticks {
-		if k.Begin >= t.Stop && k.Done > 0 { // a tick that the stop lies in may count answers before it
-			return k.Begin
+		if k.Done == 0 {
+			continue
 		}
+		if before != 0 && k.First > t.Stop && k.First-before > first-last {
+			last, first = before, k.First
+		}
+		before = k.Last
 	}
-	return 0
+	return last, first
 }
 
-// Blackout is the time from the last answer before the stop, taken as the stop itself, to the first one after.
+// firstAnswer is the moment of the first answer after the silence; 0 if there was none.
+func (t *Timeline) firstAnswer() int64 {
+	_, first := t.silence()
+	return first
+}
+
+// Blackout is the longest time without an answer around the restart; false if none came any more.
 func (t *Timeline) Blackout() (time.Duration, bool) {
-	first := t.firstAnswer()
-	return time.Duration(first - t.Stop), first != 0
+	last, first := t.silence()
+	return time.Duration(first - last), first != 0
 }
 
 // After returns the throughput of the windows of one second, to the tick, that begin with the first answer, in requests per
