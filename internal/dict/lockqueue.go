@@ -13,6 +13,8 @@ type lockQueue struct {
 	shard   *lockShard
 	granted []*grant
 	waiting []*lockRequest // upgrades first, otherwise in order of arrival
+
+	forgotten bool // another queue has the name, or will have
 }
 
 // lockRequest is one wait. The owner's goroutine makes it and sleeps on done.
@@ -26,16 +28,6 @@ type lockRequest struct {
 	queued bool       // guarded by the shard's mutex
 	got    *grant     // set before done
 	done   chan error // of room one
-}
-
-// queue of a name.
-func (s *lockShard) queue(name LockName) *lockQueue {
-	q := s.queues[name]
-	if q == nil {
-		q = &lockQueue{name: name, shard: s}
-		s.queues[name] = q
-	}
-	return q
 }
 
 // allows: nobody else has what does not go with mode (rule 2).
@@ -84,6 +76,7 @@ func (q *lockQueue) release(g *grant) {
 	q.advance()
 	if len(q.granted) == 0 && len(q.waiting) == 0 && len(q.shard.queues) > queuesKept {
 		delete(q.shard.queues, q.name)
+		q.forgotten = true
 	}
 }
 
@@ -113,22 +106,21 @@ func (q *lockQueue) enqueue(r *lockRequest) {
 }
 
 // wait is acquire where waiting is needed.
-func (l *Locks) wait(ctx context.Context, o *Owner, s *lockShard, name LockName, has *grant, mode Mode, wait time.Duration) (*grant, error) {
+func (l *Locks) wait(ctx context.Context, o *Owner, name LockName, has *grant, mode Mode, wait time.Duration) (*grant, error) {
 	if wait <= 0 {
 		return nil, ErrLockWait
 	}
 	l.graph.Lock()
-	s.mu.Lock()
-	q := s.queue(name)
+	q := l.lockQueue(o, name)
 	if g := q.try(o, has, mode); g != nil { // meanwhile
-		s.mu.Unlock()
+		q.shard.mu.Unlock()
 		l.graph.Unlock()
 		return g, nil
 	}
 	r := &lockRequest{owner: o, queue: q, mode: mode, has: has, since: time.Now(), done: make(chan error, 1)}
 	q.enqueue(r)
 	o.waiting.Store(r)
-	s.mu.Unlock()
+	q.shard.mu.Unlock()
 	l.breakCycles(o)
 	l.graph.Unlock()
 

@@ -69,6 +69,10 @@ const (
 	lockShards = 64
 	// queuesKept is how many names nobody uses a shard remembers, so that the usual ones need no allocation.
 	queuesKept = 64
+	// heldListed is how many locks of an owner are looked through one by one. A dump of a whole server holds one for each table.
+	heldListed = 16
+	// recentQueues: a statement's tables and their database.
+	recentQueues = 4
 )
 
 // Locks is the table of metadata locks. It may be used by many goroutines.
@@ -89,9 +93,14 @@ type lockShard struct {
 // Owner is who holds metadata locks: a session. Like it, it is for one goroutine at a time.
 type Owner struct {
 	connection uint32
-	held       map[LockName]*grant
-	grants     []*grant // the same, in the order in which they came
+	grants     []*grant            // held, in the order in which they came
+	held       map[LockName]*grant // the same, while they are more than heldListed
 	free       []*grant
+
+	// recent are the queues used last, held or not. Statements use the same few tables again and again, and this way find them
+	// without a hash.
+	recent    [recentQueues]*lockQueue
+	oldRecent int // index of the next to be replaced
 
 	waiting atomic.Pointer[lockRequest]
 	round   uint64 // in which the search has been here; guarded by Locks.graph
@@ -116,7 +125,7 @@ func newLocks() *Locks {
 
 // NewOwner makes an owner that holds nothing. The connection is for LockInfo.
 func NewOwner(connection uint32) *Owner {
-	return &Owner{connection: connection, held: map[LockName]*grant{}}
+	return &Owner{connection: connection}
 }
 
 // Acquire gets a lock, or makes a shared one exclusive, and keeps it until ReleaseAll. A lock on a table brings a shared one on its
@@ -133,30 +142,78 @@ func (l *Locks) Acquire(ctx context.Context, o *Owner, name LockName, mode Mode,
 }
 
 func (l *Locks) acquire(ctx context.Context, o *Owner, name LockName, mode Mode, wait time.Duration) error {
-	has := o.held[name]
+	has := o.find(name)
 	if has != nil && has.mode >= mode {
 		return nil
 	}
-	s := &l.shards[maphash.Comparable(l.seed, name)%lockShards]
-	s.mu.Lock()
-	g := s.queue(name).try(o, has, mode)
-	s.mu.Unlock()
+	q := l.lockQueue(o, name)
+	g := q.try(o, has, mode)
+	q.shard.mu.Unlock()
 	if g == nil {
 		var err error
-		if g, err = l.wait(ctx, o, s, name, has, mode, wait); err != nil {
+		if g, err = l.wait(ctx, o, name, has, mode, wait); err != nil {
 			return err
 		}
 	}
 	if has == nil {
-		o.held[name] = g
-		o.grants = append(o.grants, g)
+		o.keep(g)
 	}
 	return nil
 }
 
+// lockQueue finds the queue of a name and locks its shard.
+func (l *Locks) lockQueue(o *Owner, name LockName) *lockQueue {
+	for _, q := range o.recent {
+		if q != nil && q.name == name {
+			q.shard.mu.Lock()
+			if !q.forgotten {
+				return q
+			}
+			q.shard.mu.Unlock()
+		}
+	}
+	s := &l.shards[maphash.Comparable(l.seed, name)%lockShards]
+	s.mu.Lock()
+	q := s.queues[name]
+	if q == nil {
+		q = &lockQueue{name: name, shard: s}
+		s.queues[name] = q
+	}
+	o.recent[o.oldRecent] = q
+	o.oldRecent = (o.oldRecent + 1) % recentQueues
+	return q
+}
+
+// find returns the grant that the owner has of a name, nil if it has none.
+func (o *Owner) find(name LockName) *grant {
+	if len(o.grants) > heldListed {
+		return o.held[name]
+	}
+	for _, g := range o.grants {
+		if g.queue.name == name {
+			return g
+		}
+	}
+	return nil
+}
+
+// keep adds a grant to those of the owner.
+func (o *Owner) keep(g *grant) {
+	o.grants = append(o.grants, g)
+	switch n := len(o.grants); {
+	case n == heldListed+1:
+		o.held = map[LockName]*grant{}
+		for _, g := range o.grants {
+			o.held[g.queue.name] = g
+		}
+	case n > heldListed:
+		o.held[g.queue.name] = g
+	}
+}
+
 // Holds says whether the owner has the lock, in this mode or a stronger one.
 func (o *Owner) Holds(name LockName, mode Mode) bool {
-	g := o.held[name]
+	g := o.find(name)
 	return g != nil && g.mode >= mode
 }
 
@@ -173,7 +230,9 @@ func (o *Owner) Mark() LockMark { return LockMark{len(o.grants)} }
 func (o *Owner) ReleaseTo(m LockMark) {
 	for i := len(o.grants) - 1; i >= m.locks; i-- {
 		g := o.grants[i]
-		delete(o.held, g.queue.name)
+		if o.held != nil {
+			delete(o.held, g.queue.name)
+		}
 		s := g.queue.shard
 		s.mu.Lock()
 		g.queue.release(g)
@@ -183,7 +242,9 @@ func (o *Owner) ReleaseTo(m LockMark) {
 		}
 		o.grants[i] = nil
 	}
-	o.grants = o.grants[:m.locks]
+	if o.grants = o.grants[:m.locks]; m.locks <= heldListed {
+		o.held = nil
+	}
 }
 
 // LockInfo is one line of what is held and waited for.

@@ -181,6 +181,32 @@ func TestLockMarks(t *testing.T) {
 	}
 }
 
+// Few locks are listed, many are in a map; nobody can tell.
+func TestLockManyOfOneOwner(t *testing.T) {
+	l, o := newLocks(), owners(2)
+	name := func(i int) LockName { return TableLock("d", fmt.Sprint(i)) }
+	for round := range 2 {
+		var marks []LockMark
+		for i := range 4 * heldListed {
+			marks = append(marks, o[0].Mark())
+			get(t, l, o[0], name(i), Exclusive)
+			get(t, l, o[0], name(i/2), Exclusive)
+		}
+		for _, keep := range []int{3 * heldListed, heldListed + 1, heldListed, heldListed - 1, 1} {
+			o[0].ReleaseTo(marks[keep])
+			for i := range 4 * heldListed {
+				if o[0].Holds(name(i), Shared) != (i < keep) {
+					t.Fatalf("round %d, kept %d: lock %d is held: %t", round, keep, i, i >= keep)
+				}
+			}
+			get(t, l, o[1], name(keep), Shared)
+			refused(t, l, o[1], name(keep-1), Shared)
+			o[1].ReleaseAll()
+		}
+		o[0].ReleaseAll()
+	}
+}
+
 func TestLockDeadlocks(t *testing.T) {
 	a, b := TableLock("d", "a"), TableLock("d", "b")
 	t.Run("two exclusive", func(t *testing.T) { // who closes the cycle gives up
