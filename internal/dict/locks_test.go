@@ -337,7 +337,14 @@ func TestLocksConcurrent(t *testing.T) {
 
 // A shard remembers some names nobody uses, not all that ever were.
 func TestLockNamesAreForgotten(t *testing.T) {
-	l, o := newLocks(), NewOwner(1)
+	l, o, first := newLocks(), NewOwner(1), NewOwner(2)
+	a := TableLock("d", "a")
+	get(t, l, first, a, Shared) // remembers the queue of a
+	first.ReleaseAll()
+	defer func() {
+		get(t, l, o, a, Exclusive)
+		refused(t, l, first, a, Shared) // in the queue of a that counts
+	}()
 	for i := range 4 * lockShards * queuesKept {
 		get(t, l, o, TableLock("d", fmt.Sprint(i)), Shared)
 		o.ReleaseAll()
