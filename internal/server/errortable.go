@@ -47,6 +47,7 @@ var errorTable = []errorRow{
 	{kind: gms.ErrDuplicateAliasOrTable, number: 1066, state: "42000", text: "Not unique table/alias: '{0}'"},
 
 	{kind: gms.ErrColumnNotFound, in: isDropColumn, number: 1091, state: "42000", text: "Can't DROP '{0}'; check that column/key exists"},
+	{kind: gms.ErrColumnNotFound, in: isSet, number: 1193, state: "HY000", text: "Unknown system variable '{0}'"},
 	{kind: gms.ErrColumnNotFound, number: 1054, state: "42S22", say: unknownColumn},
 	{kind: gms.ErrTableColumnNotFound, in: isDropColumn, number: 1091, state: "42000", text: "Can't DROP '{1}'; check that column/key exists"},
 	{kind: gms.ErrTableColumnNotFound, number: 1054, state: "42S22", say: func(parts []string, at place) string {
@@ -55,6 +56,7 @@ var errorTable = []errorRow{
 		}
 		return unknownColumn([]string{strings.TrimPrefix(parts[0]+".", ".") + parts[1]}, at)
 	}},
+	{kind: gms.ErrUnknownColumn, in: writesRows, number: 1054, state: "42S22", text: "Unknown column '{0}' in 'field list'"},
 	{kind: gms.ErrUnknownColumn, number: 1054, state: "42S22"},
 	{kind: gms.ErrMisusedAlias, number: 1054, state: "42S22", say: unknownColumn},
 	{kind: gms.ErrAmbiguousColumnName, number: 1052, state: "23000", say: ambiguousColumn},
@@ -69,7 +71,9 @@ var errorTable = []errorRow{
 	{kind: gms.ErrInvalidOnUpdate, number: 1294, state: "HY000", text: "Invalid ON UPDATE clause for '{0}' column"},
 	{kind: gms.ErrUserVariableNoDefault, number: 1231, state: "42000"},
 
-	{kind: gms.ErrUnknownSystemVariable, number: 1193, state: "HY000", text: "Unknown system variable '{0}'"},
+	{kind: gms.ErrUnknownSystemVariable, number: 1193, state: "HY000", say: func(parts []string, _ place) string {
+		return fmt.Sprintf("Unknown system variable '%s'", strings.TrimPrefix(parts[0], "@@"))
+	}},
 	{kind: gms.ErrSystemVariableReadOnly, number: 1238, state: "HY000"},
 	{kind: gms.ErrSystemVariableGlobalOnly, number: 1229, state: "HY000"},
 	{kind: gms.ErrSystemVariableSessionOnly, number: 1228, state: "HY000"},

@@ -135,6 +135,23 @@ func writesRows(at place) bool {
 	return false
 }
 
+// isSet: the statement sets variables and reads no columns.
+func isSet(at place) bool {
+	s, ok := at.stmt.(*ast.Set)
+	if !ok {
+		return false
+	}
+	reads := false
+	for _, e := range s.Exprs {
+		ast.Walk(func(n ast.SQLNode) (bool, error) {
+			c, ok := n.(*ast.ColName)
+			reads = reads || ok && !strings.HasPrefix(c.Name.String(), "@")
+			return !reads, nil
+		}, e.Expr)
+	}
+	return !reads
+}
+
 func isDropDatabase(at place) bool {
 	d, ok := at.stmt.(*ast.DBDDL)
 	return ok && strings.EqualFold(d.Action, ast.DropStr)
