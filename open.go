@@ -377,6 +377,11 @@ func (s *start) ready(began time.Time) {
 		db.wg.Go(func() { db.region.Collapse(db.ctx) })
 	}
 	db.wg.Go(func() {
+		if err := file.RingError(); err != nil {
+			db.opts.Logger.Warn("pages are read by one system call each, which a fast disk will feel, instead of io_uring", "reason", err)
+		}
+	})
+	db.wg.Go(func() {
 		defer close(db.started)
 		if db.startErr = db.afterStart(s.plan); db.startErr != nil && db.ctx.Err() == nil {
 			db.opts.Logger.Error("work left over from the start failed; the database serves, but its log cannot be shortened until the next start", "error", db.startErr)

@@ -11,6 +11,7 @@ import (
 func FuzzParse(f *testing.F) {
 	f.Add(byte(recInsert), appendEntryRecord(nil, 16, []byte("key"), nil))
 	f.Add(byte(recUpdate), appendEntryRecord(nil, 16, []byte("key"), appendVersion(nil, 0, 7, 8, []byte("value"))))
+	f.Add(byte(recUpdate), appendEntryRecord(nil, 16, []byte("key"), appendVersion(nil, versionFirst, 7, 8, []byte("value"))))
 	f.Add(byte(recDelete), appendEntryRecord(nil, 16, nil, appendVersion(nil, versionLarge, 7, 8, appendRef(nil, 5000, 3))))
 	f.Add(byte(recLarge), []byte{16, 0, 0, 0, 3, 0, 0, 0})
 	f.Add(byte(recMakeSpace), []byte{16, 0, 0, 0})
