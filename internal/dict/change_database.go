@@ -2,8 +2,11 @@ package dict
 
 import (
 	"fmt"
+	"strings"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
+
+	"github.com/hearthdb/hearth"
 )
 
 // PutDatabase makes a database, or changes collation and comment of the one that has the name.
@@ -54,14 +57,16 @@ func (c *Change) alterDatabase(db *Database, collation gms.CollationID, comment 
 	return nil
 }
 
-// DropDatabase removes a database with everything in it. The trees of its tables are the caller's to drop. The exclusive lock on the
-// database is what keeps others from putting something into it that this change does not see.
+// DropDatabase removes a database with everything in it. The trees of its tables are the caller's to drop.
 func (c *Change) DropDatabase(name string) error {
 	db, err := c.database(name)
 	if err != nil {
 		return err
 	}
 	if err := c.expectDatabase(db); err != nil {
+		return err
+	}
+	if err := c.expectContent(db); err != nil {
 		return err
 	}
 	for _, t := range db.Tables() {
@@ -99,6 +104,34 @@ func (c *Change) expectDatabase(db *Database) error {
 	key := databaseKey(db.ID)
 	alone := &Database{ID: db.ID, Name: db.Name, Collation: db.Collation, Comment: db.Comment}
 	return c.expect(key, "database "+db.Name, alone, func(b []byte) (any, error) { return decodeDatabase(key, b) })
+}
+
+// expectContent sees whether a database, whose record is locked, so that nobody is putting anything into it, has only what the
+// picture shows.
+func (c *Change) expectContent(db *Database) error {
+	tree, err := c.open()
+	if err != nil {
+		return err
+	}
+	shown := map[string]int{
+		namePrefix: len(db.tables) + len(db.views), triggerPrefix: len(db.triggers),
+		procedurePrefix: len(db.procedures), eventPrefix: len(db.events),
+	}
+	for prefix, want := range shown {
+		stored, under := 0, inDatabase(prefix, db.ID, "")
+		cursor := tree.CursorWith(hearth.ReadOptions{Current: true})
+		for ok := cursor.Seek([]byte(under)); ok && strings.HasPrefix(string(cursor.Key()), under); ok = cursor.Next() {
+			stored++
+		}
+		err := cursor.Err()
+		if cursor.Close(); err != nil {
+			return err
+		}
+		if stored != want {
+			return fmt.Errorf("database %s: %w", db.Name, ErrConflict)
+		}
+	}
+	return nil
 }
 
 func decodeDatabase(key string, b []byte) (*Database, error) {

@@ -26,7 +26,7 @@ type Dict struct {
 func Open(ctx context.Context, db *hearth.DB) (*Dict, error) {
 	d := &Dict{db: db, locks: newLocks()}
 	d.ids.reserve = d.reserveIDs
-	return d, db.Update(ctx, func(tx *hearth.Tx) error {
+	err := db.Update(ctx, func(tx *hearth.Tx) error {
 		tree, err := tx.Tree(dictionaryTree)
 		if errors.Is(err, hearth.ErrTreeNotFound) {
 			d.schema.Store(&Schema{generation: 1})
@@ -44,6 +44,10 @@ func Open(ctx context.Context, db *hearth.DB) (*Dict, error) {
 		d.ids.next, d.ids.limit = l.ids, l.ids
 		return d.loadCounters(tx)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // create makes the trees of a new dictionary.

@@ -412,6 +412,19 @@ func TestReferences(t *testing.T) {
 	}
 	set("child", fk("f1", "parent"))
 	set("parent", fk("self", "parent"))
+	for range 2 {
+		third := w.Schema()
+		w.ok(w.change(func(c *Change) error { // its reference comes before the others
+			early := w.table("d", "adopted")
+			early.ForeignKeys = []ForeignKey{fk("f", "parent")}
+			_, err := create1(c, early)
+			return err
+		}))
+		if got := names(third, "parent"); !slices.Equal(got, []string{"child.f1", "parent.self"}) {
+			t.Errorf("an old picture changed: %v", got)
+		}
+		w.ok(w.change(func(c *Change) error { return remove(c, "d", "adopted") }))
+	}
 	w.ok(w.change(func(c *Change) error { // GMS renames a parent like this
 		child, parent := c.Schema().Table("d", "child").Clone(), c.Schema().Table("d", "parent").Clone()
 		parent.Name, parent.ForeignKeys[0].ParentTable, child.ForeignKeys[0].ParentTable = "p2", "p2", "p2"
@@ -462,6 +475,29 @@ func TestDropDatabase(t *testing.T) {
 	w.reopen(true)
 	same(t, w.Schema(), s)
 	w.with("d", "a") // the name is free, with everything below it
+}
+
+// Without the metadata lock that should keep them apart: a database is not dropped under what somebody is putting into it.
+func TestDropDatabaseUnderAnother(t *testing.T) {
+	for name, put := range map[string]func(w *world, c *Change) error{
+		"table":     func(w *world, c *Change) error { _, err := create1(c, w.table("d", "t")); return err },
+		"view":      func(w *world, c *Change) error { return c.PutView("d", View{Name: "t"}) },
+		"trigger":   func(w *world, c *Change) error { return c.PutTrigger("d", Trigger{Name: "t"}) },
+		"procedure": func(w *world, c *Change) error { return c.PutProcedure("d", Procedure{Name: "t"}) },
+		"event":     func(w *world, c *Change) error { return c.PutEvent("d", Event{Name: "t"}) },
+	} {
+		w := newWorld(t)
+		w.with("d")
+		c, tx := w.begin()
+		w.ok(put(w, c))
+		result := make(chan error)
+		go func() { result <- w.change(func(c *Change) error { return c.DropDatabase("d") }) }()
+		w.ok(tx.Commit(context.Background()))
+		if err := <-result; !errors.Is(err, ErrConflict) {
+			t.Errorf("%s: dropping the database gave %v", name, err)
+		}
+		c.Committed()
+	}
 }
 
 func TestIDsNeverRepeat(t *testing.T) {

@@ -33,8 +33,7 @@ type lockRequest struct {
 // allows: nobody else has what does not go with mode (rule 2).
 func (q *lockQueue) allows(o *Owner, mode Mode) bool {
 	if mode == Shared {
-		// An exclusive grant is the only one of its queue.
-		return len(q.granted) == 0 || q.granted[0].mode == Shared || q.granted[0].owner == o
+		return len(q.granted) == 0 || q.granted[0].mode == Shared // an exclusive grant is the only one of its queue
 	}
 	return len(q.granted) == 0 || len(q.granted) == 1 && q.granted[0].owner == o
 }
