@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	sqle "github.com/dolthub/go-mysql-server"
@@ -41,8 +40,11 @@ type harness struct {
 type world struct {
 	db        *hearth.DB
 	backend   *sql.Backend
-	connects  atomic.Uint32
-	validated uint64 // log end when it was found sound last
+	validated uint64 // log bytes when it was found sound last
+
+	mu       sync.Mutex
+	sessions []*sql.Session
+	connects uint32
 }
 
 var (
@@ -98,7 +100,7 @@ func (h *harness) NewEngine(t *testing.T) (enginetest.QueryEngine, error) {
 	if _, err := enginetest.RunSetupScripts(enginetest.NewContext(h), e, scripts, true); err != nil {
 		return nil, err
 	}
-	h.session = nil // what the scripts have set in it is gone
+	h.session, w.connects = nil, 0 // what the scripts have set in it is gone
 	return e, nil
 }
 
@@ -130,6 +132,9 @@ func openWorld(t *testing.T) (*world, error) {
 
 func (w *world) close() {
 	if w.db != nil {
+		for _, s := range w.sessions {
+			s.SessionEnd() // as when the client goes away
+		}
 		w.backend.Close(context.Background())
 		w.db.Close()
 		w.db = nil
@@ -147,8 +152,18 @@ func (h *harness) closeUnused() {
 }
 
 func (h *harness) newSession(client gms.Client) *sql.Session {
-	base := gms.NewBaseSessionWithClientServer("address", client, h.current.connects.Add(1))
-	return h.current.backend.NewSession(base)
+	w := h.current
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.connects++
+	return w.keep(gms.NewBaseSessionWithClientServer("address", client, w.connects))
+}
+
+// keep makes a session of the world's, to be ended with it.
+func (w *world) keep(base *gms.BaseSession) *sql.Session {
+	s := w.backend.NewSession(base)
+	w.sessions = append(w.sessions, s)
+	return s
 }
 
 var rootClient = gms.Client{Address: "localhost", User: "root"}
@@ -184,7 +199,9 @@ func (h *harness) SessionBuilder() server.SessionBuilder {
 		if u, ok := c.UserData.(gms.MysqlConnectionUser); ok {
 			client.Address, client.User = u.Host, u.User
 		}
-		return h.current.backend.NewSession(gms.NewBaseSessionWithClientServer(addr, client, c.ConnectionID)), nil
+		h.current.mu.Lock()
+		defer h.current.mu.Unlock()
+		return h.current.keep(gms.NewBaseSessionWithClientServer(addr, client, c.ConnectionID)), nil
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 	"unicode"
+
+	"github.com/hearthdb/hearth"
 )
 
 // GMS's own suites run on our backend, each in a process of its own: so they run beside each other, a panic ends one
@@ -30,7 +32,7 @@ const (
 	childTimeout  = 5 * time.Minute
 )
 
-// verdict of one case: a test of the suite that has no subtests of its own.
+// verdict of one case: a test of the suite that has no subtests of its own. A suite without any is one case, called whole.
 type verdict struct {
 	status string // PASS, FAIL or SKIP
 	output string // what it printed, when it failed
@@ -100,7 +102,7 @@ func runSuite(t *testing.T, name string) map[string]verdict {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestEnginetestChild$", "-test.v=test2json",
 		"-test.timeout="+childTimeout.String())
-	cmd.Env = append(os.Environ(), childSuite+"="+name)
+	cmd.Env = append(os.Environ(), childSuite+"="+name, "TMPDIR="+memoryDir(t))
 	out, err := cmd.CombinedOutput()
 	cases := parseVerdicts(out)
 	if len(cases) == 0 || err != nil && !failedOnly(out, err) {
@@ -109,10 +111,20 @@ func runSuite(t *testing.T, name string) map[string]verdict {
 	return cases
 }
 
+// memoryDir is a directory in memory if there is one: the suites open thousands of databases, and a disk is slow to wait for.
+func memoryDir(t *testing.T) string {
+	dir, err := os.MkdirTemp(hearth.DefaultMemoryDir, "hearth-enginetest-*")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // failedOnly: the process ended because cases failed, not by a panic or a signal.
 func failedOnly(out []byte, err error) bool {
 	exit, ok := err.(*exec.ExitError)
-	return ok && exit.ExitCode() == 1 && bytes.Contains(out, []byte("\x16--- FAIL: TestEnginetestChild "))
+	return ok && exit.ExitCode() == 1 && bytes.Contains(out, []byte(frameMark+"--- FAIL: TestEnginetestChild "))
 }
 
 // With -test.v=test2json the testing package begins each of its own lines with this byte, wherever they begin.
@@ -130,6 +142,9 @@ func parseVerdicts(out []byte) map[string]verdict {
 			continue
 		}
 		name, ok := strings.CutPrefix(m[2], "TestEnginetestChild/")
+		if m[2] == "TestEnginetestChild" {
+			name, ok = whole, true
+		}
 		if !ok {
 			continue
 		}
@@ -145,6 +160,7 @@ func parseVerdicts(out []byte) map[string]verdict {
 			outputs[name].WriteString(text)
 		}
 	}
+	inner[whole] = len(all) > 1
 	cases := map[string]verdict{}
 	for name, status := range all {
 		if inner[name] && !(status == "FAIL" && failedAlone(name, all)) {
@@ -159,10 +175,13 @@ func parseVerdicts(out []byte) map[string]verdict {
 	return cases
 }
 
+// whole is the name of a suite as a case.
+const whole = "."
+
 // failedAlone: no subtest of name failed, so that the failure is its own.
 func failedAlone(name string, all map[string]string) bool {
 	for sub, status := range all {
-		if status == "FAIL" && strings.HasPrefix(sub, name+"/") {
+		if status == "FAIL" && sub != name && (name == whole || strings.HasPrefix(sub, name+"/")) {
 			return false
 		}
 	}
@@ -275,6 +294,10 @@ func TestParseVerdicts(t *testing.T) {
 	want := map[string]verdict{"a/b_c": {"FAIL", "wrong\n"}, "d": {"PASS", ""}}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+	got = parseVerdicts([]byte("\x16=== RUN   TestEnginetestChild\n\x16--- PASS: TestEnginetestChild (0.00s)\n"))
+	if want := map[string]verdict{whole: {"PASS", ""}}; !maps.Equal(got, want) {
+		t.Errorf("a suite without subtests: got %v, want %v", got, want)
 	}
 	if caseName("a b\x01") != `a_b\x01` {
 		t.Errorf("case name: got %s", caseName("a b\x01"))

@@ -99,8 +99,17 @@ func (t *table) WithProjections(names []string) gms.Table {
 // Projections implements gms.ProjectedTable.
 func (t *table) Projections() []string { return t.names }
 
-// GetIndexes implements gms.IndexAddressable.
-func (t *table) GetIndexes(*gms.Context) ([]gms.Index, error) { return t.def.listed, nil }
+// GetIndexes implements gms.IndexAddressable. GMS asks a table value that it holds since before it made an index, too.
+func (t *table) GetIndexes(ctx *gms.Context) ([]gms.Index, error) {
+	if rec := t.current(ctx); rec != t.def.rec {
+		def, err := t.def.backend.definition(rec)
+		if err != nil {
+			return nil, err
+		}
+		return def.listed, nil
+	}
+	return t.def.listed, nil
+}
 
 // PreciseMatch implements gms.IndexAddressable: rows outside of a range do not come, so GMS may drop the filters.
 func (t *table) PreciseMatch() bool { return true }
