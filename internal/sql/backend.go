@@ -46,12 +46,18 @@ type Backend struct {
 	definitions sync.Map // dict.Table.Version -> *definition
 }
 
+// installOnce: GMS has one list of rules for the process, and copies it for each engine that is made.
+var installOnce sync.Once
+
 // Open opens the dictionary of db, or makes one, and builds a GMS engine over it. The caller closes db after the Backend.
 func Open(ctx context.Context, db *hearth.DB, o Options) (*Backend, error) {
 	if err := defineVariables(); err != nil {
 		return nil, fmt.Errorf("system variables: %w", err)
 	}
-	installLockRule()
+	installOnce.Do(func() {
+		installLockRule()
+		installOrderRule()
+	})
 	installDDLRule()
 	if o.Parser != nil {
 		gms.GlobalParser = o.Parser

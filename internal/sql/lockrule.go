@@ -3,7 +3,6 @@ package sql
 import (
 	"fmt"
 	"strings"
-	"sync"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/analyzer"
@@ -21,14 +20,9 @@ const lockComment = "/*hearth:lock="
 // lockRuleID must be none of GMS's.
 const lockRuleID analyzer.RuleId = 10001
 
-var installOnce sync.Once
-
-// installLockRule adds the rule to the list that GMS's short ways for simple statements use too. GMS copies it for each engine that is
-// made.
+// installLockRule adds the rule to the list that GMS's short ways for simple statements use too.
 func installLockRule() {
-	installOnce.Do(func() {
-		analyzer.AlwaysBeforeDefault = append(analyzer.AlwaysBeforeDefault, analyzer.Rule{Id: lockRuleID, Apply: applyLocks})
-	})
+	analyzer.AlwaysBeforeDefault = append(analyzer.AlwaysBeforeDefault, analyzer.Rule{Id: lockRuleID, Apply: applyLocks})
 }
 
 func applyLocks(ctx *gms.Context, _ *analyzer.Analyzer, n gms.Node, _ *plan.Scope, _ analyzer.RuleSelector, _ *gms.QueryFlags) (gms.Node, transform.TreeIdentity, error) {
@@ -50,7 +44,7 @@ func applyLocks(ctx *gms.Context, _ *analyzer.Analyzer, n gms.Node, _ *plan.Scop
 	marked, identity, err := transform.NodeWithOpaque(n, func(n gms.Node) (gms.Node, transform.TreeIdentity, error) {
 		switch n := n.(type) {
 		case *plan.Update, *plan.DeleteFrom:
-			return lockTables(n, rowLock{mode: lockExclusive})
+			return lockTables(n, rowLock{mode: lockExclusive, scope: new(editScope)})
 		case gms.CommentedNode:
 			l, ok, err := parseLock(n.Comment())
 			if err != nil || !ok {
@@ -81,7 +75,7 @@ func lockTables(n gms.Node, l rowLock) (gms.Node, transform.TreeIdentity, error)
 			return n, transform.SameTree, nil
 		}
 		t, ok := tableOf(rt.Table)
-		if !ok || t.lock == l || t.lock.mode > l.mode {
+		if !ok || t.lock == l || t.lock.scope != nil || t.lock.mode > l.mode {
 			return n, transform.SameTree, nil
 		}
 		locked, err := rt.ReplaceTable(t.withLock(l))
