@@ -281,6 +281,7 @@ func TestImpossibleTables(t *testing.T) {
 	for name, damage := range map[string]func(*Table){
 		"no id":            func(t *Table) { t.ID = 0 },
 		"no storage":       func(t *Table) { t.Storage = 0 },
+		"temporary":        func(t *Table) { t.Temporary = true },
 		"no name":          func(t *Table) { t.Name = "" },
 		"name not UTF-8":   func(t *Table) { t.Name = "\xff" },
 		"no columns":       func(t *Table) { t.Columns, t.Primary = nil, nil },

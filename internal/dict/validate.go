@@ -27,6 +27,9 @@ func (t *Table) validate() error {
 	if t.ID == 0 || t.Storage == 0 {
 		return fmt.Errorf("table %s has id %d and storage %d, they come from NewID", t.Name, t.ID, t.Storage)
 	}
+	if t.Temporary {
+		return fmt.Errorf("table %s is temporary, the dictionary does not have those", t.Name)
+	}
 	if err := checkName(t.Name); err != nil {
 		return err
 	}
