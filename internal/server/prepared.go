@@ -49,7 +49,7 @@ func (cl *client) prepare(ctx context.Context, text string, p *mysql.PrepareData
 	}
 	defer gms.SessionCommandEnd(cl.session)
 
-	stmt, _, rest, err := cl.parse(sc, command{text: text, multi: true})
+	stmt, text, rest, err := cl.parse(sc, command{text: text, multi: true})
 	switch {
 	case err != nil:
 		return nil, err
@@ -61,7 +61,7 @@ func (cl *client) prepare(ctx context.Context, text string, p *mysql.PrepareData
 	}
 	at.stmt = stmt
 	binder := planbuilder.New(sc, s.engine.Analyzer.Catalog, s.engine.EventScheduler, s.engine.Parser)
-	bound, _, err := binder.BindOnly(stmt, gms.RemoveSpaceAndDelimiter(text, ';'), nil)
+	bound, _, err := binder.BindOnly(stmt, text, nil)
 	if err != nil {
 		return nil, err
 	}

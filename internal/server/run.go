@@ -159,7 +159,8 @@ func (cl *client) parse(sc *gms.Context, cmd command) (stmt ast.Statement, text,
 }
 
 // build binds, analyses and opens the statement. It is Engine.QueryWithBindings in its parts: the parsed statement of a prepared
-// one comes from us, the plan is seen before it runs, and nothing is counted twice.
+// one comes from us, the plan is seen before it runs, and nothing is counted twice. The text is the parser's: the statement has
+// positions in it.
 func (cl *client) build(sc *gms.Context, text string, stmt ast.Statement, cmd command, at *place) (gms.Schema, gms.RowIter, error) {
 	e := cl.server.engine
 	switch stmt.(type) {
@@ -168,7 +169,6 @@ func (cl *client) build(sc *gms.Context, text string, stmt ast.Statement, cmd co
 		schema, rows, _, err := e.QueryWithBindings(sc, text, stmt, nil, &gms.QueryFlags{})
 		return schema, rows, err
 	}
-	text = gms.RemoveSpaceAndDelimiter(text, ';')
 	if err := cl.session.ValidateSession(sc); err != nil {
 		return nil, nil, err
 	}
