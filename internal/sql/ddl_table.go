@@ -2,6 +2,8 @@ package sql
 
 import (
 	gms "github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/analyzer/analyzererrors"
+	"github.com/dolthub/go-mysql-server/sql/types"
 	"github.com/dolthub/vitess/go/mysql"
 
 	"github.com/hearthdb/hearth"
@@ -119,7 +121,29 @@ func (d *Database) ValidateSchema(schema gms.Schema) error {
 			return gms.ErrCollationNotYetImplementedTemp.New(t.Collation().Name())
 		}
 	}
+	if size := rowSize(schema); size > types.MaxRowLength {
+		return analyzererrors.ErrInvalidRowLength.New(types.MaxRowLength, size)
+	}
 	return nil
+}
+
+// rowSize is how long MySQL says a row is at most, in bytes. Hearth has no such limit, but what it accepts shall be what MySQL accepts.
+func rowSize(schema gms.Schema) (size int64) {
+	for _, c := range schema {
+		switch t := c.Type.(type) {
+		case gms.StringType:
+			if types.IsTextBlob(t) {
+				size += 16
+			} else {
+				size += t.MaxByteLength()
+			}
+		case gms.DecimalType:
+			size += int64(t.MaximumScale())
+		default:
+			size += 8
+		}
+	}
+	return size
 }
 
 // DropTable implements gms.TableDropper. GMS has looked at foreign keys and triggers.
@@ -134,6 +158,9 @@ func (d *Database) DropTable(ctx *gms.Context, name string) error {
 	rec := s.Schema().Table(d.name, name)
 	if rec == nil {
 		return gms.ErrTableNotFound.New(name)
+	}
+	if err := s.orphanKeys(ctx, d.backend, rec); err != nil {
+		return err
 	}
 	return s.ddl(ctx, func(c *dict.Change, tx *hearth.Tx) error {
 		if err := dropTrees(tx, rec); err != nil {

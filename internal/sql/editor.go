@@ -102,7 +102,10 @@ func (e *editor) StatementComplete(ctx *gms.Context) error {
 }
 
 // Close implements gms.Closer. What was done belongs to the transaction.
-func (e *editor) Close(*gms.Context) error { return nil }
+func (e *editor) Close(*gms.Context) error {
+	e.table.lock.scope.end()
+	return nil
+}
 
 // open finds the trees. The statement's first use of the table does it.
 func (e *editor) open(ctx *gms.Context) error {

@@ -99,7 +99,6 @@ var suites = []suite_{
 
 	of("transactions", enginetest.TestTransactionScripts),
 	of("transactions-concurrent", enginetest.TestConcurrentTransactions),
-	of("process-list-concurrent", enginetest.TestConcurrentProcessList),
 	of("triggers-rollback", enginetest.TestRollbackTriggers),
 
 	of("foreign-keys", enginetest.TestForeignKeys),

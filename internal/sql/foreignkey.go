@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -45,8 +46,34 @@ func (t *table) AddForeignKey(ctx *gms.Context, fk gms.ForeignKeyConstraint) err
 			return err
 		}
 		a.rec.ForeignKeys = append(a.rec.ForeignKeys, fk)
+		a.sortKeys()
 		return a.put()
 	})
+}
+
+// sortKeys puts the foreign keys in the order of their names, in which InnoDB shows them.
+func (a *alteration) sortKeys() {
+	slices.SortFunc(a.rec.ForeignKeys, func(x, y dict.ForeignKey) int { return cmp.Compare(x.Name, y.Name) })
+}
+
+// orphanKeys makes the foreign keys that refer to a table unresolved, when it is dropped with foreign_key_checks off. GMS resolves them
+// when there is such a table again.
+func (s *Session) orphanKeys(ctx *gms.Context, b *Backend, parent *dict.Table) error {
+	for _, fk := range s.Schema().ReferencedBy(parent.Database, parent.Name) {
+		rec := s.Schema().Table(fk.Database, fk.Table)
+		if rec == nil || rec.ID == parent.ID || !fk.IsResolved {
+			continue
+		}
+		def, err := b.definition(rec)
+		if err != nil {
+			return err
+		}
+		fk.IsResolved = false
+		if err := def.plain.UpdateForeignKey(ctx, fk.Name, fk); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *alteration) nameIsFree(name string) error {
@@ -92,6 +119,7 @@ func (t *table) UpdateForeignKey(ctx *gms.Context, name string, fk gms.ForeignKe
 			}
 		}
 		a.rec.ForeignKeys[i] = fk
+		a.sortKeys()
 		return a.put()
 	})
 }

@@ -30,8 +30,34 @@ const (
 
 // rowLock is how a table's rows are locked as they are read.
 type rowLock struct {
-	mode lockMode
-	wait lockWait
+	mode  lockMode
+	wait  lockWait
+	scope *editScope // of the UPDATE or DELETE that reads them; nil: of none
+}
+
+// editScope is an UPDATE or DELETE: all its scans of the tables it may change see the state in which the first one began. A join opens
+// some of them again and again, and they must not meet the rows that were changed meanwhile. It begins anew when the editors are closed:
+// the body of a trigger is executed many times.
+type editScope struct {
+	begun  bool
+	before hearth.Savepoint
+}
+
+// boundary is Session.Boundary of the scope's begin.
+func (e *editScope) boundary(s *Session) hearth.Savepoint {
+	if e == nil {
+		return s.Boundary()
+	}
+	if !e.begun {
+		e.begun, e.before = true, s.Boundary()
+	}
+	return e.before
+}
+
+func (e *editScope) end() {
+	if e != nil {
+		e.begun = false
+	}
 }
 
 // withLock is the table with its rows locked.

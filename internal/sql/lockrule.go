@@ -33,6 +33,10 @@ func applyLocks(ctx *gms.Context, _ *analyzer.Analyzer, n gms.Node, _ *plan.Scop
 	if walksTables(n) {
 		s.quiet = true
 	}
+	if !s.analyzed { // first the client's statement, then what belongs to it: subqueries, bodies of triggers
+		s.analyzed = true
+		_, s.calling = n.(*plan.Call)
+	}
 	same := transform.SameTree
 	if t := s.current(); t != nil && t.serializable && !s.autocommits() && readsRows(n) {
 		marked, identity, err := lockTables(n, rowLock{mode: lockShared})

@@ -20,13 +20,18 @@ func (r *runner) QueryWithBindings(ctx *gms.Context, query string, parsed sqlpar
 	if s == nil {
 		return r.engine.QueryWithBindings(ctx, query, parsed, bindings, flags)
 	}
+	if err := s.drainCursors(ctx); err != nil {
+		return nil, nil, nil, err
+	}
 	depth := s.enterStatement()
 	schema, rows, flags, err := r.engine.QueryWithBindings(ctx, query, parsed, bindings, flags)
 	if err != nil {
 		s.leaveStatement(ctx, depth, err)
 		return nil, nil, nil, err
 	}
-	return schema, &innerRows{RowIter: rows, session: s, depth: depth}, flags, nil
+	i := &innerRows{RowIter: rows, session: s, depth: depth}
+	s.cursors = append(s.cursors, i)
+	return schema, i, flags, nil
 }
 
 // innerRows ends the inner statement together with its rows.
@@ -36,9 +41,52 @@ type innerRows struct {
 	depth   int
 	err     error
 	closed  bool
+
+	drained bool      // the rows that were left are in rest, and the iterator is closed
+	rest    []gms.Row
+}
+
+// drainCursors takes the rows that are left of all cursors into memory, before another statement of the procedure begins: what a cursor
+// gives is what there was when it was opened, and the statement may commit the transaction that the cursor reads in.
+func (s *Session) drainCursors(ctx *gms.Context) error {
+	open := s.cursors
+	s.cursors = nil
+	for _, i := range open {
+		if err := i.drain(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *innerRows) drain(ctx *gms.Context) error {
+	if i.closed {
+		return nil
+	}
+	for {
+		row, err := i.RowIter.Next(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			i.err = err
+			return err
+		}
+		i.rest = append(i.rest, row)
+	}
+	i.drained = true
+	return i.RowIter.Close(ctx)
 }
 
 func (i *innerRows) Next(ctx *gms.Context) (gms.Row, error) {
+	if i.drained {
+		if len(i.rest) == 0 {
+			return nil, io.EOF
+		}
+		row := i.rest[0]
+		i.rest = i.rest[1:]
+		return row, nil
+	}
 	row, err := i.RowIter.Next(ctx)
 	if err != nil && err != io.EOF {
 		i.err = err
@@ -51,7 +99,10 @@ func (i *innerRows) Close(ctx *gms.Context) error {
 		return nil
 	}
 	i.closed = true
-	err := i.RowIter.Close(ctx)
+	var err error
+	if !i.drained {
+		err = i.RowIter.Close(ctx)
+	}
 	if i.err == nil {
 		i.err = err
 	}

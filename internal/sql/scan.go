@@ -59,7 +59,7 @@ func (s *scan) open(ctx *gms.Context) (err error) {
 	}
 	s.opts.Current = s.lock.mode != lockNone || s.latest || s.session.rewrites(s.def.rec.ID)
 	if !s.latest {
-		s.opts.Before = s.session.Boundary()
+		s.opts.Before = s.lock.scope.boundary(s.session)
 	}
 	s.want = s.columns
 	if s.want == nil && len(s.def.stored) < len(s.def.rec.Columns) {

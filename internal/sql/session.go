@@ -20,9 +20,12 @@ type Session struct {
 	examined     uint64           // rows looked at by the statement
 	waited       time.Duration    // for locks, by the statement
 	temporary    temporaries
-	rewriting    *rewriting // GMS rewrites a table; nil: no
-	tableComment string     // of the CREATE TABLE that runs, see rewriteDDL
-	quiet        bool       // the statement walks over all tables and locks none of them
+	rewriting    *rewriting   // GMS rewrites a table; nil: no
+	tableComment string       // of the CREATE TABLE that runs, see rewriteDDL
+	analyzed     bool         // GMS has begun to analyze the client's statement
+	calling      bool         // the client's statement is a CALL: statements in the procedure end transactions as a client's do
+	cursors      []*innerRows // open in procedures
+	quiet        bool         // the statement walks over all tables and locks none of them
 }
 
 var (

@@ -18,8 +18,12 @@ type statement struct {
 // ValidateSession implements gms.Session: GMS calls it at the begin of every statement, of those in procedures too.
 func (s *Session) ValidateSession(ctx *gms.Context) error {
 	if len(s.stmts) <= 1 {
+		if t := s.current(); t != nil && s.autocommits() {
+			s.drop(t) // of a statement that failed and was not undone
+		}
 		s.stmts = append(s.stmts[:0], statement{})
 		s.examined, s.waited, s.quiet = 0, 0, false
+		s.analyzed, s.calling, s.cursors = false, false, nil
 	} else {
 		s.stmts[len(s.stmts)-1] = statement{}
 	}

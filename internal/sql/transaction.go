@@ -115,10 +115,15 @@ func (t *Transaction) tree(ctx *gms.Context, name string) (*hearth.Tree, error) 
 	return tree, nil
 }
 
-// SetTransaction implements gms.Session. GMS forgets a transaction after some errors without rolling it back.
+// SetTransaction implements gms.Session. One that has not ended stays, whatever GMS says: it forgets the transaction of a statement that
+// failed without rolling it back, which UndoStatement, or the next statement, does; and for the time of a CALL it puts the transaction
+// aside, although what the procedure does belongs to it.
 func (s *Session) SetTransaction(tx gms.Transaction) {
-	if t := s.current(); t != nil && gms.Transaction(t) != tx {
-		t.rollback()
+	if t := s.current(); t != nil && !t.ended {
+		return
+	}
+	if t, ok := tx.(*Transaction); ok && t.ended {
+		tx = nil
 	}
 	s.BaseSession.SetTransaction(tx)
 }
@@ -128,6 +133,9 @@ func (s *Session) CommitTransaction(ctx *gms.Context, tx gms.Transaction) error 
 	t, ok := tx.(*Transaction)
 	if !ok || t.ended {
 		return nil
+	}
+	if len(s.stmts) > 1 && !s.calling {
+		return nil // a statement in a procedure that a trigger calls: the transaction is that of the client's statement
 	}
 	if t.tx == nil && t.once != nil && !s.GetIgnoreAutoCommit() && s.next == nil {
 		s.next = t.once // nothing was done in it: the next transaction is still to come
@@ -209,5 +217,8 @@ func (t *Transaction) rollback() error {
 // end lets go of the tables.
 func (t *Transaction) end() {
 	t.ended, t.trees, t.saves = true, nil, nil
+	for i := range t.session.stmts {
+		t.session.stmts[i].wrote = false // there is nothing to go back to
+	}
 	t.session.owner.ReleaseAll()
 }
