@@ -57,6 +57,7 @@ func Open(ctx context.Context, db *hearth.DB, o Options) (*Backend, error) {
 	installOnce.Do(func() {
 		installLockRule()
 		installOrderRule()
+		installViewRule()
 	})
 	installDDLRule()
 	if o.Parser != nil {
