@@ -55,7 +55,9 @@ const imports = `
 	peer      <- github.com/go-sql-driver/mysql
 	restart   <- chart github.com/HdrHistogram/hdrhistogram-go
 
-	torture   <- hearth
+	meddle    <-
+	torture   <- hearth meddle
+	sqltorture <- peer meddle github.com/go-sql-driver/mysql
 	bench     <- hearth restart chart peer
 	          <- go.etcd.io/bbolt
 	          <- github.com/dgraph-io/badger/v4 github.com/dgraph-io/badger/v4/options github.com/dgraph-io/badger/v4/pb
@@ -63,7 +65,7 @@ const imports = `
 	          <- github.com/cockroachdb/pebble/v2 github.com/cockroachdb/pebble/v2/vfs github.com/cockroachdb/pebble/v2/sstable
 	          <- github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider
 
-	cmd/hearth <- hearth bench torture check heat server admin restart chart peer
+	cmd/hearth <- hearth bench torture sqltorture sql check heat server admin restart chart peer
 	           <- github.com/alecthomas/kong
 `
 

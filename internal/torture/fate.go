@@ -4,12 +4,13 @@ import (
 	"math/rand/v2"
 
 	"github.com/hearthdb/hearth"
+	"github.com/hearthdb/hearth/internal/meddle"
 )
 
 // fate is what is to become of a life, drawn before it starts.
 type fate struct {
 	order  order
-	meddle meddling
+	meddle meddle.What
 	moment moment
 	at     float64 // of the time that the moment usually takes, at which part
 }
@@ -51,21 +52,6 @@ func (p phase) deletes() int {
 	}
 	return 50
 }
-
-// meddling is what is done to the region between two lives.
-type meddling string
-
-const (
-	meddleNone        meddling = ""
-	meddleDelete      meddling = "region deleted"
-	meddleOff         meddling = "a life in ordinary memory"
-	meddleHeader      meddling = "header damaged"
-	meddleDescriptors meddling = "descriptors damaged"
-	meddleStale       meddling = "region of an earlier life"
-)
-
-// mayLose tells whether the log in memory may be gone after it.
-func (m meddling) mayLose() bool { return m != meddleNone && m != meddleDescriptors }
 
 // unfinishedInARow bounds how many lives in a row are killed before they are open. From the third on the engine throws
 // the frames away, which is to be seen; from the sixth on the log in memory too, which nobody was promised to survive.
@@ -128,10 +114,10 @@ func (f *fates) order(life int) order {
 func (f *fates) next(life int) fate {
 	pool := f.pool
 	x := fate{order: f.order(life), moment: momentLoad, at: f.rnd.Float64()}
-	x.meddle = f.meddling()
-	x.order.MemoryOff = x.meddle == meddleOff
+	x.meddle = meddle.Draw(f.rnd, f.cfg.Corrupt)
+	x.order.MemoryOff = x.meddle == meddle.Off
 	starts := 20
-	if x.meddle != meddleNone || x.order.Pool < pool { // a start with much to do is worth a second death
+	if x.meddle != meddle.None || x.order.Pool < pool { // a start with much to do is worth a second death
 		starts = 50
 	}
 	switch p := f.rnd.IntN(100); {
@@ -151,23 +137,6 @@ func (f *fates) next(life int) fate {
 		x.order.Ending, x.moment = endFlushed, momentClose
 	}
 	return x
-}
-
-func (f *fates) meddling() meddling {
-	switch p := f.rnd.IntN(100); {
-	case p < 5:
-		return meddleDelete
-	case p < 8:
-		return meddleOff
-	case !f.cfg.Corrupt:
-	case p < 22:
-		return meddleHeader
-	case p < 36:
-		return meddleDescriptors
-	case p < 42:
-		return meddleStale
-	}
-	return meddleNone
 }
 
 // last are the lives after the last kill: they are checked, and end in order in both ways.

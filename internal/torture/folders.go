@@ -65,15 +65,3 @@ const logsKept = 8
 func (f folders) log(life int) string {
 	return filepath.Join(f.logs, fmt.Sprintf("life-%d.log", life))
 }
-
-// region is the file of the region, empty if there is none.
-func (f folders) region() (string, error) {
-	found, err := filepath.Glob(filepath.Join(f.memory, "*.region"))
-	if err != nil || len(found) == 0 {
-		return "", err
-	}
-	if len(found) > 1 {
-		return "", fmt.Errorf("%d regions of one database: %v", len(found), found)
-	}
-	return found[0], nil
-}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hearthdb/hearth"
+	"github.com/hearthdb/hearth/internal/meddle"
 )
 
 // run is a run of the torture.
@@ -21,7 +22,7 @@ type run struct {
 	pace    pace
 	events  [events]int
 	before  *ending // how the life before ended; nil: nothing follows from it for the next start
-	stale   bool    // there is a copy of the region of an earlier life
+	memory  meddle.Memory
 	lied    bool
 }
 
@@ -35,7 +36,9 @@ func Run(ctx context.Context, cfg Config) (_ Verdict, err error) {
 	if err != nil {
 		return Verdict{}, err
 	}
-	r := &run{cfg: cfg, dir: dir, fates: newFates(cfg, dir), oracle: newOracle(),
+	fates := newFates(cfg, dir)
+	r := &run{cfg: cfg, dir: dir, fates: fates, oracle: newOracle(),
+		memory:  meddle.Memory{Dir: dir.memory, Stale: dir.stale, Rand: fates.rnd, Corrupt: cfg.Corrupt},
 		verdict: Verdict{Starts: map[string]int{}, Events: map[string]int{}},
 		pace:    pace{start: 100 * time.Millisecond, tell: 100 * time.Millisecond, close: 50 * time.Millisecond}}
 	err = r.all(ctx)
@@ -80,7 +83,7 @@ func (r *run) one(ctx context.Context, life int, x fate) error {
 	} else {
 		story += string(x.order.Ending)
 	}
-	told, err := r.meddle(x)
+	told, err := r.memory.Do(x.meddle)
 	if err != nil {
 		return fmt.Errorf("%s: %w", story, err)
 	}
@@ -130,7 +133,7 @@ func (r *run) judge(story string, x fate, f found) {
 
 // judgeStart is rule 5: what this start may have lost, and whether it says what it must say.
 func (r *run) judgeStart(story string, x fate, f found) {
-	if x.meddle.mayLose() && !(f.opened && keepsLog(f.report.Kind)) {
+	if x.meddle.MayLose() && !(f.opened && keepsLog(f.report.Kind)) {
 		r.oracle.loss = lossMemory
 	}
 	before := r.before
@@ -142,7 +145,7 @@ func (r *run) judgeStart(story string, x fate, f found) {
 	r.fates.unfinished = 0
 	r.verdict.Starts[string(f.report.Kind)]++
 	r.verdict.Opened = append(r.verdict.Opened, f.report.Took)
-	if before != nil && x.meddle == meddleNone && !slices.Contains(before.expected(), f.report.Kind) {
+	if before != nil && x.meddle == meddle.None && !slices.Contains(before.expected(), f.report.Kind) {
 		r.verdict.Torn++
 		r.cfg.Progress("WRONG: %s: but the life before was %s, and nobody touched the region", story, *before)
 	}
@@ -170,42 +173,4 @@ func (r *run) harvest() error {
 		r.oracle.add(txs)
 	}
 	return nil
-}
-
-// meddle does to the region what fate says, and tells what.
-func (r *run) meddle(x fate) (string, error) {
-	region, err := r.dir.region()
-	if err != nil {
-		return "", err
-	}
-	if region == "" || x.meddle == meddleNone || x.meddle == meddleOff {
-		return r.keepStale(region, x.meddle)
-	}
-	told := ""
-	switch x.meddle {
-	case meddleDelete:
-		err = os.Remove(region)
-	case meddleStale:
-		if !r.stale {
-			return "; there is no earlier region yet", nil
-		}
-		r.stale = false
-		err = os.Rename(r.dir.stale, region)
-	default:
-		told, err = damage(r.fates.rnd, region, x.meddle)
-	}
-	return "; " + string(x.meddle) + told, err
-}
-
-// keepStale copies the region now and then, to put it in the place of a later one.
-func (r *run) keepStale(region string, m meddling) (string, error) {
-	told := ""
-	if m != meddleNone {
-		told = "; " + string(m)
-	}
-	if !r.cfg.Corrupt || r.stale || region == "" || !r.fates.chance(20) {
-		return told, nil
-	}
-	r.stale = true
-	return told, copyRegion(r.dir.stale, region)
 }

@@ -1,4 +1,4 @@
-package torture
+package meddle
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 // sparse is a file with the shape of a region of some frames.
 func sparse(t *testing.T, frames int64) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "hearth-torture-test-")
+	dir, err := os.MkdirTemp("/dev/shm", "hearth-meddle-test-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func readAt(t *testing.T, path string) map[int64][]byte {
 // TestDamage: bytes change where they are meant to, and nowhere else.
 func TestDamage(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for what, part := range map[meddling]int64{meddleHeader: 0, meddleDescriptors: descriptorsOffset} {
+	for what, part := range map[What]int64{Header: 0, Descriptors: descriptorsOffset} {
 		changed := false
 		for range 50 {
 			path := sparse(t, 200)
