@@ -30,8 +30,6 @@ var clauses = []clause{
 	{"INSERT", "priorities of table locks, which there are none of", dropWords("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")},
 	{"REPLACE", "priorities of table locks, which there are none of", dropWords("LOW_PRIORITY", "DELAYED")},
 	{"UPDATE", "priorities of table locks, which there are none of", dropWords("LOW_PRIORITY")},
-	{"DELETE", "priorities; IGNORE makes errors of single rows warnings: they stay errors, and nothing is deleted", dropWords(
-		"LOW_PRIORITY", "QUICK", "IGNORE")},
 	{"DELETE", "an alias in the form for one table", deleteAlias},
 	{"LOAD", "priorities of table locks, which there are none of", dropWords("LOW_PRIORITY", "CONCURRENT")},
 	{"CREATE", "types, attributes and options of tables; see ddl.go", createTable},

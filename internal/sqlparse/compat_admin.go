@@ -158,3 +158,10 @@ func dropPackage(c *cursor, ctx context.Context) (string, bool) {
 	}
 	return nothing(c, ctx)
 }
+
+// deleteOptions: priorities of table locks, which there are none of.
+func deleteOptions(c *cursor, _ context.Context) (string, bool) {
+	for c.acceptAny("LOW_PRIORITY", "QUICK", "IGNORE") {
+	}
+	return "DELETE " + c.rest(), true
+}

@@ -138,7 +138,7 @@ func (p *parsed) passes() error {
 		rewriteNotIn(p.stmt)
 	}
 	if p.seen&sawTilde != 0 {
-		rewriteBitNot(p.stmt)
+		rewriteBits(p.stmt)
 	}
 	if e, ok := p.stmt.(*ast.Explain); ok && e.ExplainFormat == "" {
 		e.ExplainFormat = ast.TreeStr // the planner's table would be one made-up row

@@ -4,8 +4,9 @@ import (
 	ast "github.com/dolthub/vitess/go/vt/sqlparser"
 )
 
-// rewriteBitNot makes ~x a call: the planner does not have the operator, and its ^ is not one of 64 bits.
-func rewriteBitNot(stmt ast.Statement) {
+// rewriteBits makes ~x a call, for the planner does not have the operator, and with it the other operators on bits of the
+// statement: those of the planner have 63 bits, and so cannot take what ~ gives.
+func rewriteBits(stmt ast.Statement) {
 	walk(stmt, func(n ast.SQLNode) bool {
 		switch n := n.(type) {
 		case *ast.AliasedExpr:
@@ -59,10 +60,30 @@ func rewriteBitNot(stmt ast.Statement) {
 	})
 }
 
+// bitCalls are the functions for the operators.
+var bitCalls = map[string]string{
+	ast.BitAndStr: "hearth_bit_and", ast.BitOrStr: "hearth_bit_or", ast.BitXorStr: "hearth_bit_xor",
+	ast.ShiftLeftStr: "hearth_shift_left", ast.ShiftRightStr: "hearth_shift_right",
+}
+
 func bitNot(e ast.Expr) ast.Expr {
-	u, ok := e.(*ast.UnaryExpr)
-	if !ok || u.Operator != ast.TildaStr {
-		return e
+	switch e := e.(type) {
+	case *ast.UnaryExpr:
+		if e.Operator == ast.TildaStr {
+			return bitCall("hearth_bit_not", e.Expr)
+		}
+	case *ast.BinaryExpr:
+		if name := bitCalls[e.Operator]; name != "" {
+			return bitCall(name, e.Left, e.Right)
+		}
 	}
-	return &ast.FuncExpr{Name: ast.NewColIdent("hearth_bit_not"), Exprs: ast.SelectExprs{&ast.AliasedExpr{Expr: u.Expr}}}
+	return e
+}
+
+func bitCall(name string, args ...ast.Expr) ast.Expr {
+	f := &ast.FuncExpr{Name: ast.NewColIdent(name)}
+	for _, a := range args {
+		f.Exprs = append(f.Exprs, &ast.AliasedExpr{Expr: a})
+	}
+	return f
 }
