@@ -15,7 +15,7 @@ import (
 // gcPercent of a server: its pages are not on the Go heap, so that the heap is small and would be collected all the time.
 const gcPercent = 400
 
-// Run serves until ctx ends, and then stops in order. Words for whoever started it go to out.
+// Run serves until ctx ends, or a client with the right to says SHUTDOWN, and then stops in order. Words for whoever started it go to out.
 func Run(ctx context.Context, cfg Config, out io.Writer) error {
 	s, err := Start(ctx, cfg)
 	if err != nil {
@@ -30,7 +30,10 @@ func Run(ctx context.Context, cfg Config, out io.Writer) error {
 	s.introduce(out)
 	notify("READY=1", "STATUS=serving on "+strings.Join(s.names(), ", "))
 
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-s.askedToStop:
+	}
 	notify("STOPPING=1", "STATUS=stopping")
 	fmt.Fprintf(out, "stopping; running statements have %v\n", s.cfg.ShutdownTimeout)
 	end, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout)

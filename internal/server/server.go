@@ -18,6 +18,7 @@ import (
 	sqle "github.com/dolthub/go-mysql-server"
 	gms "github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/mysql_db"
+	"github.com/dolthub/go-mysql-server/sql/rowexec"
 	"github.com/dolthub/vitess/go/mysql"
 	vtlog "github.com/dolthub/vitess/go/vt/log"
 	"github.com/sirupsen/logrus"
@@ -49,6 +50,10 @@ type Server struct {
 	processes processList
 	began     time.Time
 
+	orders         warmthOrders
+	askedToStop    chan struct{} // closed by SHUTDOWN
+	askToStop      func()
+	ctx            context.Context // ends when the background is to
 	background     sync.WaitGroup
 	stopBackground context.CancelFunc
 	closing        sync.Once
@@ -89,6 +94,8 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: c, log: c.Log, began: time.Now(), clients: &clients{byID: map[uint32]*client{}}}
+	s.askedToStop = make(chan struct{})
+	s.askToStop = sync.OnceFunc(func() { close(s.askedToStop) })
 	s.processes = processList{s.clients}
 	quietLibraries()
 	s.enter("opening the database", false)
@@ -125,12 +132,14 @@ func (s *Server) start(ctx context.Context, socketLater bool) (err error) {
 	s.engine = s.backend.Engine()
 	s.engine.ProcessList = s.processes
 	s.engine.MemoryManager = s.memory.manager
+	s.memory.builder = rowexec.NewOverrideBuilder(firstOf{shows{s}, s.memory})
 	s.engine.Analyzer.ExecBuilder = s.memory.builder
 	if s.users, err = openUsers(s.backend); err != nil {
 		return err
 	}
-	if err := gms.SystemVariables.AssignValues(c.variables()); err != nil {
-		return fmt.Errorf("system variables: %w", err)
+	s.ctx, s.stopBackground = context.WithCancel(context.WithoutCancel(ctx))
+	if err := s.install(); err != nil {
+		return err
 	}
 	s.auth = newAuthServer(s, s.users)
 	s.serverName, _ = os.Hostname()
@@ -140,9 +149,8 @@ func (s *Server) start(ctx context.Context, socketLater bool) (err error) {
 		return err
 	}
 	s.listener.ServerVersion = Version()
-	ctx, s.stopBackground = context.WithCancel(context.WithoutCancel(ctx))
-	s.background.Go(func() { s.memory.watch(ctx, s.statements) })
-	s.background.Go(func() { s.watch(ctx) })
+	s.background.Go(func() { s.memory.watch(s.ctx, s.statements) })
+	s.background.Go(func() { s.watch(s.ctx) })
 	s.library.Go(s.listener.Accept)
 	s.phase.Store(nil)
 	return nil

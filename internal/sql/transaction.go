@@ -87,6 +87,7 @@ func (t *Transaction) begin(ctx *gms.Context) (*hearth.Tx, error) {
 		Isolation:  t.isolation,
 		Durability: durability(),
 		LockWait:   t.session.settings.lockWait,
+		Tag:        uint64(t.session.ID()), // the connection, in lists of transactions and locks
 	})
 	if err != nil {
 		return nil, sqlError(err)

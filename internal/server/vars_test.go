@@ -1,0 +1,148 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hearthdb/hearth"
+	"github.com/hearthdb/hearth/internal/sqlparse"
+)
+
+func variableOf(t testing.TB, c execer, name string) string {
+	t.Helper()
+	got := rows(t, c, "SHOW GLOBAL VARIABLES LIKE '"+name+"'")
+	if len(got) != 1 {
+		t.Fatalf("variable %s: got %q", name, got)
+	}
+	return strings.TrimPrefix(got[0], name+" ")
+}
+
+func TestVariables(t *testing.T) {
+	s := start(t, func(c *Config) { c.Engine.PrewarmFloor = 25; c.Engine.HeatDumpPercent = 40 })
+	c := conn(t, open(t, s))
+	for name, want := range map[string]string{
+		"version":                             versionText,
+		"version_comment":                     VersionComment,
+		"innodb_buffer_pool_size":             fmt.Sprint(32 << 20),
+		"innodb_page_size":                    fmt.Sprint(hearth.PageSize),
+		"innodb_flush_log_at_trx_commit":      "1",
+		"innodb_buffer_pool_dump_pct":         "40",
+		"innodb_buffer_pool_dump_now":         "OFF",
+		"innodb_buffer_pool_dump_at_shutdown": "ON",
+		"innodb_buffer_pool_load_at_startup":  "ON",
+		"innodb_auto_lru_dump":                "60",
+		"hearth_prewarm_floor":                "25",
+		"hearth_memory":                       "ends with the process",
+		"autocommit":                          "ON",
+		"foreign_key_checks":                  "ON",
+		"sql_auto_is_null":                    "OFF",
+		"max_connections":                     "1000",
+		"log_bin":                             "OFF",
+	} {
+		if got := variableOf(t, c, name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+	expect(t, rows(t, c, "SELECT @@version, VERSION()"), versionText+" "+versionText)
+	expect(t, rows(t, c, "SELECT @@innodb_buffer_pool_size"), fmt.Sprint(32<<20))
+	expect(t, rows(t, c, "SHOW VARIABLES LIKE 'sql\\_mode'"), rows(t, c, "SELECT CONCAT('sql_mode ', @@sql_mode)")...)
+	expect(t, rows(t, c, "SELECT VARIABLE_VALUE FROM information_schema.SESSION_VARIABLES WHERE VARIABLE_NAME = 'autocommit'"), "ON")
+
+	for text, number := range map[string]uint16{
+		"SET GLOBAL innodb_buffer_pool_size = 1":              1238,
+		"SET GLOBAL version = 'x'":                            1238,
+		"SET SESSION innodb_buffer_pool_dump_now = 1":         1229,
+		"SET GLOBAL innodb_buffer_pool_dump_pct = 0":          1231,
+		"SET GLOBAL innodb_buffer_pool_filename = '../x'":     1231,
+		"SET GLOBAL innodb_buffer_pool_filename = '/tmp/x'":   1231,
+		"SET GLOBAL hearth_no_such_thing = 1":                 1193,
+		"SET GLOBAL innodb_flush_log_at_trx_commit = 'maybe'": 1231,
+	} {
+		_, err := c.ExecContext(t.Context(), text)
+		if err == nil {
+			t.Errorf("%s: no error, want %d", text, number)
+			continue
+		}
+		failsWith(t, err, number)
+	}
+}
+
+// TestVersion: what is told to clients, and what version comments are read by, are one thing.
+func TestVersion(t *testing.T) {
+	var major, minor, patch int
+	if _, err := fmt.Sscanf(versionText, "%d.%d.%d-hearth", &major, &minor, &patch); err != nil {
+		t.Fatal(err)
+	}
+	if got := major*10000 + minor*100 + patch; got != sqlparse.ServerVersion {
+		t.Errorf("the version is %s, that of the parser %d", versionText, sqlparse.ServerVersion)
+	}
+}
+
+// TestButtons: dump and load of the pool by InnoDB's variables.
+func TestButtons(t *testing.T) {
+	s := start(t)
+	c := conn(t, open(t, s))
+	exec(t, c, "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(200))")
+	exec(t, c, "INSERT INTO t VALUES (1, 'x'), (2, 'y')")
+	if got := statusOf(t, c, "Innodb_buffer_pool_load_status"); !strings.Contains(got, "there is no heat dump") {
+		t.Errorf("a new database has nothing to load: %q", got)
+	}
+
+	exec(t, c, "SET GLOBAL innodb_buffer_pool_filename = 'pages.dump'")
+	exec(t, c, "SET GLOBAL innodb_buffer_pool_dump_now = ON")
+	eventually(t, "the dump is written", func() bool {
+		return strings.Contains(statusOf(t, c, "Innodb_buffer_pool_dump_status"), "completed")
+	})
+	eventually(t, "the button is OFF again", func() bool { return variableOf(t, c, "innodb_buffer_pool_dump_now") == "OFF" })
+	got := rows(t, c, "SELECT LAST_DUMP_FILE, LAST_DUMP_PAGES > 0 FROM information_schema.HEARTH_WARMTH")
+	if len(got) != 1 || !strings.HasSuffix(got[0], "/pages.dump 1") {
+		t.Errorf("the last dump is %q", got)
+	}
+
+	exec(t, c, "SET GLOBAL innodb_buffer_pool_load_now = ON")
+	eventually(t, "the load is done", func() bool {
+		return strings.Contains(statusOf(t, c, "Innodb_buffer_pool_load_status"), "load completed")
+	})
+	if total := statusOf(t, c, "Hearth_prewarm_pages_total"); total == "0" {
+		t.Error("the load had no pages")
+	}
+	exec(t, c, "SET GLOBAL innodb_buffer_pool_load_abort = ON")
+	eventually(t, "the button is OFF again", func() bool { return variableOf(t, c, "innodb_buffer_pool_load_abort") == "OFF" })
+
+	exec(t, c, "SET GLOBAL innodb_buffer_pool_filename = 'no-such-file'")
+	exec(t, c, "SET GLOBAL innodb_buffer_pool_load_now = ON")
+	eventually(t, "the load fails", func() bool {
+		return strings.Contains(statusOf(t, c, "Innodb_buffer_pool_load_status"), "load failed")
+	})
+	exec(t, c, "SET GLOBAL hearth_prewarm_pause = ON")
+	exec(t, c, "SET GLOBAL hearth_prewarm_pause = OFF")
+}
+
+// TestPersisted: SET PERSIST holds after a restart, and wins over the configuration.
+func TestPersisted(t *testing.T) {
+	cfg := testConfig(t)
+	t.Run("before", func(t *testing.T) {
+		c := conn(t, open(t, startAt(t, cfg)))
+		exec(t, c, "SET PERSIST max_connections = 77")
+		expect(t, rows(t, c, "SELECT @@global.max_connections"), "77")
+		exec(t, c, "SET PERSIST innodb_buffer_pool_dump_pct = 30")
+	})
+	t.Run("after", func(t *testing.T) {
+		c := conn(t, open(t, startAt(t, cfg)))
+		expect(t, rows(t, c, "SELECT @@global.max_connections"), "77")
+		if got := variableOf(t, c, "innodb_buffer_pool_dump_pct"); got != "30" {
+			t.Errorf("got %s, want 30", got)
+		}
+	})
+}
+
+// TestGlobalSeenBySessions: a variable that is global only has one value, also for sessions that were there before it was set.
+func TestGlobalSeenBySessions(t *testing.T) {
+	s := start(t)
+	a, b := conn(t, open(t, s)), conn(t, open(t, s))
+	expect(t, rows(t, a, "SELECT @@max_connections"), "1000")
+	exec(t, b, "SET GLOBAL max_connections = 900")
+	expect(t, rows(t, a, "SELECT @@max_connections, @@global.max_connections"), "900 900")
+	expect(t, rows(t, a, "SHOW VARIABLES LIKE 'max\\_connections'"), "max_connections 900")
+}
