@@ -52,7 +52,21 @@ func inPlace(rec *dict.Table, i int, c dict.Column) bool {
 		old.Nullable != c.Nullable && key: // keys tell NULL only where it may be
 		return false
 	}
-	return old.Type.Equals(c.Type) || longer(old.Type, c.Type)
+	return sameType(old.Type, c.Type) || longer(old.Type, c.Type)
+}
+
+// sameType: also the same SRID, which Equals does not look at.
+func sameType(a, b gms.Type) bool {
+	x, ok := a.(gms.SpatialColumnType)
+	y, also := b.(gms.SpatialColumnType)
+	if ok && also {
+		srid, defined := x.GetSpatialTypeSRID()
+		other, otherDefined := y.GetSpatialTypeSRID()
+		if srid != other || defined != otherDefined {
+			return false
+		}
+	}
+	return a.Equals(b)
 }
 
 // longer: b is the string type a with more room.

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -32,8 +33,12 @@ func (t *table) CreateIndexForForeignKey(ctx *gms.Context, def gms.IndexDef) err
 // ShouldBuildIndex implements gms.IndexBuildingTable: CreateIndex has done it.
 func (t *table) ShouldBuildIndex(*gms.Context, gms.IndexDef) (bool, error) { return false, nil }
 
-// BuildIndex implements gms.IndexBuildingTable. For a unique index GMS does not ask whether it should, and comes with all rows.
-func (t *table) BuildIndex(*gms.Context, gms.IndexDef) (gms.RowInserter, error) { return built{}, nil }
+// BuildIndex implements gms.IndexBuildingTable. For a unique index GMS does not ask whether it should. The next thing it does is to read
+// the whole table, by the definition there was before the index: the session is told to give it nothing.
+func (t *table) BuildIndex(ctx *gms.Context, _ gms.IndexDef) (gms.RowInserter, error) {
+	SessionOf(ctx).built = t.def.rec.ID
+	return built{}, nil
+}
 
 // built is what fills an index that is full.
 type built struct{}
@@ -78,8 +83,24 @@ func (t *table) createIndex(ctx *gms.Context, def gms.IndexDef, generated bool) 
 		a.rec.Indexes = append(a.rec.Indexes, dict.Index{
 			ID: id, Name: name, Parts: parts, Unique: def.IsUnique(), Generated: generated, Comment: def.Comment,
 		})
-		return a.buildIndex(ctx)
+		a.sortIndexes()
+		return a.buildIndex(ctx, id)
 	})
+}
+
+// sortIndexes puts the indexes in the order in which MySQL shows them and chooses among equals: first unique ones without NULLs, then
+// unique ones, then the others, each as they were made.
+func (a *alteration) sortIndexes() {
+	rank := func(x dict.Index) int {
+		switch {
+		case !x.Unique:
+			return 2
+		case slices.ContainsFunc(x.Parts, func(p dict.Part) bool { return a.rec.Columns[p.Column].Nullable }):
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(a.rec.Indexes, func(x, y dict.Index) int { return cmp.Compare(rank(x), rank(y)) })
 }
 
 // indexName is what MySQL calls an index without a name: like its first column, with a number if that is taken.
@@ -91,9 +112,9 @@ func (a *alteration) indexName(column string) string {
 	return name
 }
 
-// buildIndex fills the tree of the index that a.rec has at its end and the table has not, and puts the definition. Where rows do not
-// hold a virtual column yet that is now in an index, the table is rewritten.
-func (a *alteration) buildIndex(ctx *gms.Context) error {
+// buildIndex fills the tree of the index that a.rec has and the table has not, and puts the definition. Where rows do not hold a virtual
+// column yet that is now in an index, the table is rewritten.
+func (a *alteration) buildIndex(ctx *gms.Context, id uint64) error {
 	def, err := newDefinition(a.backend, a.rec)
 	if err != nil {
 		return err
@@ -101,7 +122,8 @@ func (a *alteration) buildIndex(ctx *gms.Context) error {
 	if !sameRows(a.old.rec, a.rec) {
 		return a.rewriteAll(ctx, func(row gms.Row) (gms.Row, error) { return row, nil })
 	}
-	x := def.indexes[len(def.indexes)-1]
+	secondary := def.secondary()
+	x := secondary[slices.IndexFunc(a.rec.Indexes, func(x dict.Index) bool { return x.ID == id })]
 	l := &loader{tx: a.tx, name: x.tree}
 	want := make([]int, len(x.parts))
 	for i, p := range x.parts {

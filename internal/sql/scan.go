@@ -48,6 +48,10 @@ func (s *scan) open(ctx *gms.Context) (err error) {
 	if s.session == nil {
 		return fmt.Errorf("table %s: the context has no session of this database", s.Name())
 	}
+	if s.session.built == s.def.rec.ID {
+		s.session.built, s.intervals = 0, nil // see BuildIndex
+		return nil
+	}
 	if s.rows, err = s.session.Tree(ctx, s.def.tree); err != nil {
 		return err
 	}

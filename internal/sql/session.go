@@ -20,6 +20,7 @@ type Session struct {
 	examined     uint64           // rows looked at by the statement
 	waited       time.Duration    // for locks, by the statement
 	temporary    temporaries
+	built        uint64       // id of the table that GMS is about to read for nothing, see BuildIndex
 	rewriting    *rewriting   // GMS rewrites a table; nil: no
 	tableComment string       // of the CREATE TABLE that runs, see rewriteDDL
 	analyzed     bool         // GMS has begun to analyze the client's statement
