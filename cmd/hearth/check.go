@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hearthdb/hearth"
+	"github.com/hearthdb/hearth/internal/sql"
 )
 
 type checkVerb struct {
@@ -24,7 +25,8 @@ const controlFile = "control"
 // checkProgress is how often a check says that it is still at work.
 const checkProgress = 2 * time.Second
 
-// Run recovers the database if it needs it, as any start does, and then reads all of it.
+// Run recovers the database if it needs it, as any start does, and then reads all of it: first the engine's pages, then, if it holds
+// tables of SQL, their definitions, rows and indexes.
 func (v *checkVerb) Run(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(v.Data, controlFile)); err != nil {
 		return fmt.Errorf("%s holds no database: %w", v.Data, err)
@@ -36,6 +38,11 @@ func (v *checkVerb) Run(ctx context.Context) error {
 	}
 	fmt.Fprintln(os.Stderr, db.StartReport())
 	problems, err := checkAloud(ctx, db)
+	if err == nil {
+		var above []string
+		above, err = sql.Check(ctx, db)
+		problems = append(problems, above...)
+	}
 	for _, p := range problems {
 		fmt.Println(p)
 	}

@@ -22,7 +22,7 @@ import (
 type cli struct {
 	Serve        serveVerb        `cmd:"" help:"Serve a database to clients of MySQL."`
 	Demo         demoVerb         `cmd:"" help:"See four restarts under load, among them kill -9, and what users notice of them."`
-	Check        checkVerb        `cmd:"" help:"Prove a database sound: read every page and hold all of them against each other."`
+	Check        checkVerb        `cmd:"" help:"Prove a database sound: every page, and the tables of SQL with their indexes and definitions."`
 	Bench        benchVerb        `cmd:"" help:"Measure the engine, beside others where others exist."`
 	Torture      tortureVerb      `cmd:"" help:"Kill the engine at random moments and prove that nothing acknowledged is lost."`
 	TortureChild tortureChildVerb `cmd:"" hidden:"" help:"The process that torture kills."`

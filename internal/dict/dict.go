@@ -50,6 +50,21 @@ func Open(ctx context.Context, db *hearth.DB) (*Dict, error) {
 	return d, nil
 }
 
+// Exists tells whether a database has a dictionary.
+func Exists(ctx context.Context, db *hearth.DB) (there bool, err error) {
+	err = db.View(ctx, func(tx *hearth.Tx) error {
+		switch _, err := tx.Tree(dictionaryTree); {
+		case errors.Is(err, hearth.ErrTreeNotFound):
+			return nil
+		case err != nil:
+			return err
+		}
+		there = true
+		return nil
+	})
+	return there, err
+}
+
 // create makes the trees of a new dictionary.
 func create(tx *hearth.Tx) error {
 	if _, err := tx.CreateTree(counterTree); err != nil {

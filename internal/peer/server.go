@@ -45,6 +45,7 @@ type Config struct {
 	LogSize int64  // bytes of redo log
 	Durable bool   // a commit is on the disk when it is acknowledged; else within a second
 	Extra   []string
+	Log     string // file that the process writes its standard error to, emptied at each start; empty: its end is kept in memory
 }
 
 // Server is one database server and its folder.
@@ -93,6 +94,14 @@ func (s *Server) Launch(ctx context.Context, enter func(pid int) error) error {
 	}
 	s.stderr = tail{}
 	cmd.Stderr = &s.stderr
+	if s.Config.Log != "" {
+		log, err := os.Create(s.Config.Log)
+		if err != nil {
+			return fmt.Errorf("start %s: %w", s.Name, err)
+		}
+		defer log.Close() // the process has its own
+		cmd.Stderr = log
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", s.Name, err)
@@ -136,13 +145,30 @@ func (s *Server) Start(ctx context.Context) error {
 		}
 		select {
 		case <-s.ended:
-			return fmt.Errorf("%s ended while it started: %s", s.Name, s.stderr.String())
+			return fmt.Errorf("%s ended while it started: %s", s.Name, s.said())
 		case <-ctx.Done():
 			s.Kill()
-			return fmt.Errorf("%s does not answer: %w (%w): %s", s.Name, err, ctx.Err(), s.stderr.String())
+			return fmt.Errorf("%s does not answer: %w (%w): %s", s.Name, err, ctx.Err(), s.said())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+}
+
+// Ended is closed when the process that was launched last is gone.
+func (s *Server) Ended() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
+// said is the end of what the process wrote to its standard error.
+func (s *Server) said() string {
+	if s.Config.Log != "" {
+		if b, err := os.ReadFile(s.Config.Log); err == nil {
+			s.stderr.Write(b)
+		}
+	}
+	return s.stderr.String()
 }
 
 // DSN names a database of the server for the Go driver.
@@ -168,6 +194,9 @@ func (s *Server) Kill() error { return s.signal(syscall.SIGKILL) }
 
 // Stop asks the process to end and waits until it has.
 func (s *Server) Stop() error { return s.signal(syscall.SIGTERM) }
+
+// Dump ends the process as one that hangs: if it is a Go program it writes the stacks of all its goroutines first.
+func (s *Server) Dump() error { return s.signal(syscall.SIGQUIT) }
 
 func (s *Server) signal(sig syscall.Signal) error {
 	s.mu.Lock()

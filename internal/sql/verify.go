@@ -12,6 +12,22 @@ import (
 	"github.com/hearthdb/hearth/internal/dict"
 )
 
+// Check proves a database sound above the engine: the dictionary, see dict.Check, and every table, see Verify. It returns what is wrong, one
+// finding a line; none means sound, or that nobody has used SQL in it yet. Nobody else may use db meanwhile.
+func Check(ctx context.Context, db *hearth.DB) (findings []string, err error) {
+	if there, err := dict.Exists(ctx, db); !there {
+		return nil, err
+	}
+	b, err := Open(ctx, db, Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, b.Close(ctx)) }()
+	findings = b.dict.Check(ctx)
+	found, err := b.Verify(ctx)
+	return append(findings, found...), err
+}
+
 // Verify holds all tables against their indexes, in one snapshot: every row decodes, has the key it lies under and all its entries, and
 // every entry has its row. It returns what is wrong, one finding a line; none means sound.
 func (b *Backend) Verify(ctx context.Context) (findings []string, err error) {
