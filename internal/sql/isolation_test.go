@@ -111,17 +111,13 @@ func runIsolation(t *testing.T, name string, steps []isolationStep) {
 	of := func(name string) *client {
 		if sessions[name] == nil {
 			sessions[name] = newClient(b, uint32(len(sessions)+1))
+			sessions[name].session.SetCurrentDatabase("d")
 		}
 		return sessions[name]
 	}
-	setup := of("")
-	setup.query("CREATE DATABASE d")
-	for _, c := range []*client{setup} {
-		c.session.SetCurrentDatabase("d")
-	}
+	of("").query("CREATE DATABASE d")
 	for _, st := range steps {
 		c := of(st.session)
-		c.session.SetCurrentDatabase("d")
 		got := c.step(st.text, st.want == "waits")
 		if strings.HasPrefix(got, "error") && !strings.HasPrefix(st.want, "error") ||
 			st.want != "" && got != st.want && !(strings.HasPrefix(st.want, "error") && strings.HasPrefix(got, st.want+":")) ||

@@ -32,12 +32,12 @@ const (
 type rowLock struct {
 	mode  lockMode
 	wait  lockWait
-	scope *editScope // of the UPDATE or DELETE that reads them; nil: of none
+	scope *editScope // of the statement that reads them and writes; nil: of none
 }
 
-// editScope is an UPDATE or DELETE: all its scans of the tables it may change see the state in which the first one began. A join opens
-// some of them again and again, and they must not meet the rows that were changed meanwhile. It begins anew when the editors are closed:
-// the body of a trigger is executed many times.
+// editScope is a statement that writes: its scans, those of its subqueries too, see the state in which the first one began. A join opens
+// some of them again and again, and they must not meet what was written meanwhile. It begins anew when the editors are closed: the
+// body of a trigger is executed many times.
 type editScope struct {
 	begun  bool
 	before hearth.Savepoint

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
@@ -48,7 +49,24 @@ func applyLocks(ctx *gms.Context, _ *analyzer.Analyzer, n gms.Node, _ *plan.Scop
 	marked, identity, err := transform.NodeWithOpaque(n, func(n gms.Node) (gms.Node, transform.TreeIdentity, error) {
 		switch n := n.(type) {
 		case *plan.Update, *plan.DeleteFrom:
-			return lockTables(n, rowLock{mode: lockExclusive, scope: new(editScope)})
+			l := rowLock{mode: lockExclusive, scope: new(editScope)}
+			locked, _, err := lockTables(n, l)
+			if err != nil {
+				return n, transform.SameTree, err
+			}
+			scoped, _, err := l.scope.cover(locked)
+			return scoped, transform.NewTree, err
+		case *plan.InsertInto:
+			if n.LiteralValueSource {
+				return n, transform.SameTree, nil
+			}
+			scope := new(editScope)
+			source, _, err := scope.cover(n.Source)
+			if err != nil {
+				return n, transform.SameTree, err
+			}
+			scoped, _, err := scope.cover(n.WithSource(source))
+			return scoped, transform.NewTree, err
 		case gms.CommentedNode:
 			l, ok, err := parseLock(n.Comment())
 			if err != nil || !ok {
@@ -79,7 +97,14 @@ func lockTables(n gms.Node, l rowLock) (gms.Node, transform.TreeIdentity, error)
 			return n, transform.SameTree, nil
 		}
 		t, ok := tableOf(rt.Table)
-		if !ok || t.lock == l || t.lock.scope != nil || t.lock.mode > l.mode {
+		if !ok || t.lock.mode > l.mode {
+			return n, transform.SameTree, nil
+		}
+		l := l
+		if t.lock.scope != nil {
+			l.scope = t.lock.scope
+		}
+		if t.lock == l {
 			return n, transform.SameTree, nil
 		}
 		locked, err := rt.ReplaceTable(t.withLock(l))
@@ -87,6 +112,43 @@ func lockTables(n gms.Node, l rowLock) (gms.Node, transform.TreeIdentity, error)
 			return n, transform.SameTree, err
 		}
 		return locked, transform.NewTree, nil
+	})
+}
+
+// cover puts all tables at and below a node into the scope, those of derived tables and of subqueries in expressions too, if they are in
+// none.
+func (e *editScope) cover(n gms.Node) (gms.Node, transform.TreeIdentity, error) {
+	return transform.NodeWithOpaque(n, func(n gms.Node) (gms.Node, transform.TreeIdentity, error) {
+		if rt, ok := n.(*plan.ResolvedTable); ok {
+			t, ok := tableOf(rt.Table)
+			if !ok || t.lock.scope != nil {
+				return n, transform.SameTree, nil
+			}
+			covered, err := rt.ReplaceTable(t.withLock(rowLock{t.lock.mode, t.lock.wait, e}))
+			if err != nil {
+				return n, transform.SameTree, err
+			}
+			return covered, transform.NewTree, nil
+		}
+		return transform.OneNodeExpressions(n, func(x gms.Expression) (gms.Expression, transform.TreeIdentity, error) {
+			with, ok := x.(gms.ExpressionWithNodes)
+			if !ok {
+				return x, transform.SameTree, nil
+			}
+			nodes, same := slices.Clone(with.NodeChildren()), transform.SameTree
+			for i, child := range nodes {
+				covered, identity, err := e.cover(child)
+				if err != nil {
+					return x, transform.SameTree, err
+				}
+				nodes[i], same = covered, same && identity
+			}
+			if same {
+				return x, transform.SameTree, nil
+			}
+			covered, err := with.WithNodeChildren(nodes...)
+			return covered, transform.NewTree, err
+		})
 	})
 }
 
