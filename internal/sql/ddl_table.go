@@ -102,6 +102,7 @@ func checkKey(rec *dict.Table, parts []dict.Part) error {
 		switch {
 		case !ok:
 			bytes += 8
+		case p.Prefix == 0 && types.IsTextBlob(s): // as in MariaDB: what is too long is refused when it comes
 		case p.Prefix == 0:
 			bytes += s.MaxByteLength()
 		case s.MaxCharacterLength() > 0:

@@ -37,6 +37,7 @@ func applyLocks(ctx *gms.Context, _ *analyzer.Analyzer, n gms.Node, _ *plan.Scop
 	if !s.analyzed { // first the client's statement, then what belongs to it: subqueries, bodies of triggers
 		s.analyzed = true
 		_, s.calling = n.(*plan.Call)
+		_, s.defining = n.(*plan.CreateView) // GMS calls it read only where its SELECT is
 	}
 	same := transform.SameTree
 	if t := s.current(); t != nil && t.serializable && !s.autocommits() && readsRows(n) {

@@ -25,6 +25,7 @@ type Session struct {
 	tableComment string       // of the CREATE TABLE that runs, see rewriteDDL
 	analyzed     bool         // GMS has begun to analyze the client's statement
 	calling      bool         // the client's statement is a CALL: statements in the procedure end transactions as a client's do
+	defining     bool         // the client's statement makes a view
 	cursors      []*innerRows // open in procedures
 	quiet        bool         // the statement walks over all tables and locks none of them
 }

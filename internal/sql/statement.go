@@ -23,7 +23,7 @@ func (s *Session) ValidateSession(ctx *gms.Context) error {
 		}
 		s.stmts = append(s.stmts[:0], statement{})
 		s.examined, s.waited, s.quiet = 0, 0, false
-		s.analyzed, s.calling, s.cursors, s.built = false, false, nil, 0
+		s.analyzed, s.calling, s.defining, s.cursors, s.built = false, false, false, nil, 0
 	} else {
 		s.stmts[len(s.stmts)-1] = statement{}
 	}

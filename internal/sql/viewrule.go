@@ -17,8 +17,11 @@ func installViewRule() {
 
 // keepTransaction: GMS plans CREATE VIEW to use a view, and CREATE PROCEDURE to call one, and notes that the statement at hand is a
 // definition, which commits the transaction. It is none.
-func keepTransaction(_ *gms.Context, _ *analyzer.Analyzer, n gms.Node, scope *plan.Scope, _ analyzer.RuleSelector, flags *gms.QueryFlags) (gms.Node, transform.TreeIdentity, error) {
+func keepTransaction(ctx *gms.Context, _ *analyzer.Analyzer, n gms.Node, scope *plan.Scope, _ analyzer.RuleSelector, flags *gms.QueryFlags) (gms.Node, transform.TreeIdentity, error) {
 	if !scope.IsEmpty() {
+		return n, transform.SameTree, nil
+	}
+	if s := SessionOf(ctx); s != nil && s.defining {
 		return n, transform.SameTree, nil
 	}
 	switch n.(type) {
