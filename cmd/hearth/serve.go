@@ -27,6 +27,15 @@ type serveVerb struct {
 	Durability hearth.Durability `default:"commit" enum:"commit,process" env:"HEARTH_DURABILITY" help:"When a commit is acknowledged: commit (it survives a power cut) or process (it survives kill -9)."`
 	LockWait   time.Duration     `default:"${lockWait}" env:"HEARTH_LOCK_WAIT" help:"How long a row lock is waited for."`
 
+	HeatDumpInterval   time.Duration      `default:"1m" env:"HEARTH_HEAT_DUMP_INTERVAL" help:"How often the list of pages in memory is written; negative: never."`
+	HeatDumpPercent    int                `default:"100" env:"HEARTH_HEAT_DUMP_PERCENT" help:"How much of the pool is listed, the hottest pages."`
+	HeatDumpAtShutdown hearth.Switch      `default:"on" enum:"on,off" env:"HEARTH_HEAT_DUMP_AT_SHUTDOWN" help:"Write the list when the server stops: on or off."`
+	Prewarm            hearth.PrewarmMode `default:"background" enum:"background,blocking,off" env:"HEARTH_PREWARM" help:"What a start that finds no memory does with the newest list: background, blocking or off."`
+	PrewarmLimit       time.Duration      `default:"1m" env:"HEARTH_PREWARM_LIMIT" help:"How long a blocking prewarm keeps clients waiting."`
+	PrewarmFloor       int                `default:"10" env:"HEARTH_PREWARM_FLOOR" help:"Percent of the disk's throughput that a prewarm gets beside busy clients."`
+	PrewarmFile        string             `type:"path" placeholder:"FILE" env:"HEARTH_PREWARM_FILE" help:"The list to load at start; default: the newest of the database."`
+	PrewarmOrder       hearth.LoadOrder   `default:"heat" enum:"heat,physical" env:"HEARTH_PREWARM_ORDER" help:"heat: hot pages first; physical: by place on the disk, for comparison."`
+
 	MaxConnections  int           `default:"${maxConnections}" env:"HEARTH_MAX_CONNECTIONS" help:"Clients at a time."`
 	MaxPacket       size          `default:"${maxPacket}" env:"HEARTH_MAX_PACKET" help:"Longest statement."`
 	MemoryLimit     size          `placeholder:"SIZE" env:"HEARTH_MEMORY_LIMIT" help:"Memory for connections, sorts and results, beyond the pool. Default: half of what the machine has beyond it."`
@@ -60,6 +69,8 @@ func (v *serveVerb) Run(ctx context.Context, k *kong.Context) error {
 		Engine: hearth.Options{
 			PoolSize: int64(v.Pool), LogSize: int64(v.Log), Memory: v.Memory, MemoryDir: v.MemoryDir,
 			Durability: v.Durability, LockWait: v.LockWait,
+			HeatDumpInterval: v.HeatDumpInterval, HeatDumpPercent: v.HeatDumpPercent, HeatDumpAtShutdown: v.HeatDumpAtShutdown,
+			Prewarm: v.Prewarm, PrewarmLimit: v.PrewarmLimit, PrewarmFloor: v.PrewarmFloor, PrewarmFile: v.PrewarmFile, PrewarmOrder: v.PrewarmOrder,
 		},
 		Listen: v.Listen, Socket: v.Socket, Activated: activated,
 		MaxConnections: v.MaxConnections, MaxPacket: int64(v.MaxPacket), MemoryLimit: int64(v.MemoryLimit), WaitTimeout: v.WaitTimeout,

@@ -217,6 +217,9 @@ func (b *bed) restart(ctx context.Context, t *restart.Timeline, mu *sync.Mutex) 
 		if err := after(time.Second)(ctx); err != nil {
 			return err
 		}
+		if err := b.server.Exited(); err != nil {
+			return err
+		}
 		mu.Lock()
 		done := settled(t)
 		mu.Unlock()

@@ -171,6 +171,19 @@ func (s *Server) said() string {
 	return s.stderr.String()
 }
 
+// Exited says that the process has ended, and what it wrote last; nil while it runs.
+func (s *Server) Exited() error {
+	s.mu.Lock()
+	ended := s.ended
+	s.mu.Unlock()
+	select {
+	case <-ended:
+		return fmt.Errorf("%s has ended: %s", s.Name, s.stderr.String())
+	default:
+		return nil
+	}
+}
+
 // DSN names a database of the server for the Go driver.
 func (s *Server) DSN(database string) string {
 	return fmt.Sprintf("root@unix(%s)/%s?interpolateParams=true&timeout=5s", s.Socket, database)
