@@ -59,6 +59,7 @@ func (b *Backend) forgetDropped() {
 		rec := d.(*definition).rec
 		if t := schema.Table(rec.Database, rec.Name); t == nil || t.ID != rec.ID {
 			b.definitions.Delete(id)
+			b.stats.forget(rec.ID)
 		}
 		return true
 	})

@@ -97,7 +97,7 @@ func lockTables(n gms.Node, l rowLock) (gms.Node, transform.TreeIdentity, error)
 		if !ok {
 			return n, transform.SameTree, nil
 		}
-		t, ok := tableOf(rt.Table)
+		t, ok := tableOf(rt.UnderlyingTable())
 		if !ok || t.lock.mode > l.mode {
 			return n, transform.SameTree, nil
 		}
@@ -108,7 +108,7 @@ func lockTables(n gms.Node, l rowLock) (gms.Node, transform.TreeIdentity, error)
 		if t.lock == l {
 			return n, transform.SameTree, nil
 		}
-		locked, err := rt.ReplaceTable(t.withLock(l))
+		locked, err := rt.WithTable(t.withLock(l))
 		if err != nil {
 			return n, transform.SameTree, err
 		}
@@ -121,11 +121,11 @@ func lockTables(n gms.Node, l rowLock) (gms.Node, transform.TreeIdentity, error)
 func (e *editScope) cover(n gms.Node) (gms.Node, transform.TreeIdentity, error) {
 	return transform.NodeWithOpaque(n, func(n gms.Node) (gms.Node, transform.TreeIdentity, error) {
 		if rt, ok := n.(*plan.ResolvedTable); ok {
-			t, ok := tableOf(rt.Table)
+			t, ok := tableOf(rt.UnderlyingTable())
 			if !ok || t.lock.scope != nil {
 				return n, transform.SameTree, nil
 			}
-			covered, err := rt.ReplaceTable(t.withLock(rowLock{t.lock.mode, t.lock.wait, e}))
+			covered, err := rt.WithTable(t.withLock(rowLock{t.lock.mode, t.lock.wait, e}))
 			if err != nil {
 				return n, transform.SameTree, err
 			}

@@ -11,11 +11,11 @@ import (
 	"github.com/hearthdb/hearth"
 )
 
-// How long an estimate of a table's size is good. A small table is looked at anew each time, which costs little and matters when it has
-// just been filled.
+// How long an estimate of a table's size is good. It matters most while a table is small and grows.
 const (
-	estimateFor = time.Second
-	smallTable  = 10_000 // rows
+	estimateFor      = time.Second
+	smallEstimateFor = 20 * time.Millisecond
+	smallTable       = 10_000 // rows
 )
 
 // Guesses for an index that nobody has analyzed, those of GMS: shares of its entries.
@@ -56,7 +56,7 @@ func (p *statistics) of(ctx *gms.Context, d *definition) (*tableStats, error) {
 	st := p.tables[d.rec.ID]
 	p.mu.Unlock()
 	now := time.Now()
-	if st != nil && st.version == d.rec.Version && st.rows > smallTable && now.Sub(st.at) < estimateFor {
+	if st != nil && st.version == d.rec.Version && now.Sub(st.at) < st.goodFor() {
 		return st, nil
 	}
 	n, err := p.estimate(ctx, d)
@@ -81,6 +81,20 @@ func (p *statistics) of(ctx *gms.Context, d *definition) (*tableStats, error) {
 	p.tables[d.rec.ID] = fresh
 	p.mu.Unlock()
 	return fresh, nil
+}
+
+func (st *tableStats) goodFor() time.Duration {
+	if st.rows > smallTable {
+		return estimateFor
+	}
+	return smallEstimateFor
+}
+
+// forget a table that is gone.
+func (p *statistics) forget(table uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.tables, table)
 }
 
 // estimate how many rows a table has.
