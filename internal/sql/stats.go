@@ -144,7 +144,7 @@ func (x *Index) statistic(rows, distinct, nulls uint64, buckets []gms.HistogramB
 		columns[i], types[i] = strings.TrimPrefix(strings.ToLower(e.Expression), table+"."), e.Type
 	}
 	qualifier := gms.NewStatQualifier(x.def.rec.Database, "", x.def.rec.Name, x.name)
-	st := stats.NewStatistic(rows, distinct, nulls, 0, time.Now(), qualifier, columns, types, buckets, gms.IndexClassDefault, nil)
+	st := stats.NewStatistic(rows, distinct, nulls, x.def.rowSize(), time.Now(), qualifier, columns, types, buckets, gms.IndexClassDefault, nil)
 	fds, set, err := stats.IndexFds(table, x.def.schema.Schema, x)
 	if err != nil {
 		return nil, err
