@@ -46,7 +46,7 @@ func TestEnginetest(t *testing.T) {
 	t.Run("suites", func(t *testing.T) {
 		for _, s := range suites {
 			t.Run(s.name, func(t *testing.T) {
-				if testing.Short() && !s.short {
+				if testing.Short() && !slices.Contains(shortly, s.name) {
 					t.Skip("not in -short")
 				}
 				t.Parallel()
@@ -58,9 +58,9 @@ func TestEnginetest(t *testing.T) {
 			})
 		}
 	})
-	for suite := range known {
-		if !slices.ContainsFunc(suites, func(s suite_) bool { return s.name == suite }) {
-			t.Errorf("%s lists cases of suite %q, which does not exist", knownFailures, suite)
+	for name := range known {
+		if !slices.ContainsFunc(suites, func(s suite) bool { return s.name == name }) {
+			t.Errorf("%s lists cases of suite %q, which does not exist", knownFailures, name)
 		}
 	}
 	if rewriting {
@@ -201,7 +201,7 @@ func TestEnginetestChild(t *testing.T) {
 	if name == "" {
 		t.Skip("a part of TestEnginetest")
 	}
-	i := slices.IndexFunc(suites, func(s suite_) bool { return s.name == name })
+	i := slices.IndexFunc(suites, func(s suite) bool { return s.name == name })
 	if i < 0 {
 		t.Fatalf("no suite %q", name)
 	}

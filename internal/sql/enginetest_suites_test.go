@@ -11,21 +11,23 @@ import (
 	gms "github.com/dolthub/go-mysql-server/sql"
 )
 
-// suite_ is one test function of enginetest.
-type suite_ struct {
-	name  string
-	run   func(*testing.T, *harness)
-	short bool // also under -short
+// suite is one test function of enginetest.
+type suite struct {
+	name string
+	run  func(*testing.T, *harness)
 }
 
+// shortly lists the suites that run under -short too.
+var shortly = []string{"insert", "update", "delete", "replace", "transactions", "alter-table", "generated-columns"}
+
 // of makes a suite of a function that takes any harness.
-func of(name string, run func(*testing.T, enginetest.Harness)) suite_ {
-	return suite_{name: name, run: func(t *testing.T, h *harness) { run(t, h) }}
+func of(name string, run func(*testing.T, enginetest.Harness)) suite {
+	return suite{name: name, run: func(t *testing.T, h *harness) { run(t, h) }}
 }
 
 // scripts makes a suite of scripts that no function of enginetest runs.
-func scripts(name string, list []queries.ScriptTest) suite_ {
-	return suite_{name: name, run: func(t *testing.T, h *harness) {
+func scripts(name string, list []queries.ScriptTest) suite {
+	return suite{name: name, run: func(t *testing.T, h *harness) {
 		for _, s := range list {
 			enginetest.TestScript(t, h, s)
 		}
@@ -34,7 +36,7 @@ func scripts(name string, list []queries.ScriptTest) suite_ {
 
 // suites are those that say something about a backend. Left out: plans (they pin another backend's costs), history
 // (AS OF), full text, spatial and vector indexes, which hearth refuses.
-var suites = []suite_{
+var suites = []suite{
 	of("queries", enginetest.TestQueries),
 	of("queries-prepared", enginetest.TestQueriesPrepared),
 	of("query-errors", enginetest.TestQueryErrors),
@@ -52,7 +54,9 @@ var suites = []suite_{
 	of("insert-errors-prepared", enginetest.TestInsertErrorScriptsPrepared),
 	of("insert-broken", enginetest.TestBrokenInsertScripts),
 	of("insert-keyless-duplicate", enginetest.TestInsertDuplicateKeyKeyless),
+	of("insert-keyless-duplicate-prepared", enginetest.TestInsertDuplicateKeyKeylessPrepared),
 	of("insert-keyless-ignore", enginetest.TestIgnoreIntoWithDuplicateUniqueKeyKeyless),
+	of("insert-keyless-ignore-prepared", enginetest.TestIgnoreIntoWithDuplicateUniqueKeyKeylessPrepared),
 	of("prepared-insert", enginetest.TestPreparedInsert),
 	of("replace", enginetest.TestReplaceInto),
 	of("replace-errors", enginetest.TestReplaceIntoErrors),
@@ -80,6 +84,8 @@ var suites = []suite_{
 	of("order-by-group-by", enginetest.TestOrderByGroupBy),
 	of("row-limit", enginetest.TestRowLimit),
 	of("statistics", enginetest.TestStatistics),
+	of("statistics-prepared", enginetest.TestStatisticsPrepared),
+	of("statistics-filters", enginetest.TestStatisticIndexFilters),
 
 	of("join-queries", enginetest.TestJoinQueries),
 	of("join-queries-prepared", enginetest.TestJoinQueriesPrepared),
@@ -107,7 +113,7 @@ var suites = []suite_{
 	of("triggers", enginetest.TestTriggers),
 	of("triggers-show", enginetest.TestShowTriggers),
 	of("triggers-errors", enginetest.TestTriggerErrors),
-	{name: "procedures", run: procedures},
+	of("procedures", enginetest.TestStoredProcedures),
 	of("events", enginetest.TestEvents),
 	of("views", enginetest.TestViews),
 	of("views-prepared", enginetest.TestViewsPrepared),
@@ -186,12 +192,8 @@ var suites = []suite_{
 	of("spatial-update", enginetest.TestSpatialUpdate),
 	of("spatial-delete", enginetest.TestSpatialDelete),
 	of("spatial-scripts", enginetest.TestSpatialScripts),
+	of("spatial-scripts-prepared", enginetest.TestSpatialScriptsPrepared),
 	of("sql-logic", enginetest.TestSQLLogicTests),
-}
-
-// procedures leaves out the case that GMS leaves out too: what a cursor has opened sees later changes there.
-func procedures(t *testing.T, h *harness) {
-	enginetest.TestStoredProcedures(t, h)
 }
 
 func persist(t *testing.T, h *harness) {

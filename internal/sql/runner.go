@@ -42,7 +42,7 @@ type innerRows struct {
 	err     error
 	closed  bool
 
-	drained bool      // the rows that were left are in rest, and the iterator is closed
+	drained bool // the rows that were left are in rest, and the iterator is closed
 	rest    []gms.Row
 }
 
