@@ -15,12 +15,12 @@ const (
 	ClassLog                    // the log; it has files of its own and is here for whoever counts
 	ClassWriteBack              // changed pages on their way home
 	ClassRedo                   // recovery behind the first answer
-	ClassPrewarm                // loading the heat dump
 	ClassReadAhead              // what a scan may need
+	ClassPrewarm                // loading the heat dump; held back by the governor, not here
 	classes
 )
 
-var classNames = [classes]string{"miss", "log", "write-back", "redo", "prewarm", "read-ahead"}
+var classNames = [classes]string{"miss", "log", "write-back", "redo", "read-ahead", "prewarm"}
 
 func (c Class) String() string { return classNames[c] }
 
@@ -32,7 +32,6 @@ func (c Class) String() string { return classNames[c] }
 var bounds = [classes]struct{ least, most int32 }{
 	ClassWriteBack: {4, 16},
 	ClassRedo:      {4, 32},
-	ClassPrewarm:   {2, 16},
 	ClassReadAhead: {2, 16},
 }
 

@@ -54,28 +54,28 @@ func drain(s *scheduler) {
 func TestLowerClassStepsBackAndComesForward(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler()
-		b := bounds[ClassPrewarm]
-		enterMany(s, ClassPrewarm, 200)
-		if got := s.onDisk(ClassPrewarm); got != b.least {
+		b := bounds[ClassReadAhead]
+		enterMany(s, ClassReadAhead, 200)
+		if got := s.onDisk(ClassReadAhead); got != b.least {
 			t.Fatalf("begins with %d, want %d", got, b.least)
 		}
 		for range 2 * b.most {
-			s.leave(ClassPrewarm)
+			s.leave(ClassReadAhead)
 		}
-		if got := s.onDisk(ClassPrewarm); got != b.most {
+		if got := s.onDisk(ClassReadAhead); got != b.most {
 			t.Fatalf("undisturbed %d on the disk, want %d", got, b.most)
 		}
 		s.enter(context.Background(), ClassMiss)
 		for range b.most + 5 {
-			s.leave(ClassPrewarm)
+			s.leave(ClassReadAhead)
 		}
-		if got := s.onDisk(ClassPrewarm); got != b.least {
+		if got := s.onDisk(ClassReadAhead); got != b.least {
 			t.Fatalf("beside a miss %d on the disk, want its floor %d", got, b.least)
 		}
 		s.leave(ClassMiss)
-		s.leave(ClassPrewarm)
-		s.leave(ClassPrewarm)
-		if got := s.onDisk(ClassPrewarm); got != b.least+2 {
+		s.leave(ClassReadAhead)
+		s.leave(ClassReadAhead)
+		if got := s.onDisk(ClassReadAhead); got != b.least+2 {
 			t.Fatalf("after the miss %d on the disk, want %d", got, b.least+2)
 		}
 		drain(s)
@@ -87,7 +87,7 @@ func TestEveryClassKeepsItsFloor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler()
 		enterMany(s, ClassMiss, 50)
-		for c := ClassWriteBack; c < classes; c++ {
+		for c := ClassWriteBack; c < ClassPrewarm; c++ { // whose floor the governor keeps
 			enterMany(s, c, 50)
 			if got := s.onDisk(c); got != bounds[c].least {
 				t.Errorf("%v: %d on the disk, want %d", c, got, bounds[c].least)

@@ -31,6 +31,8 @@ type Set struct {
 	stopped    atomic.Pointer[StoppedError] // rule 6
 	sched      *scheduler
 	counters   [classes]counters
+	gov        *governor
+	turnstile  chan struct{} // held by the one load that asks the governor
 	syncs      struct{ files, doublewrite syncCounter }
 }
 
@@ -42,6 +44,7 @@ func Open(cfg Config) (*Set, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Set{cfg: cfg, sched: newScheduler()}
+	s.gov, s.turnstile = newGovernor(&s.counters, s.sched), make(chan struct{}, 1)
 	s.dw = newDoublewrite(s)
 	dir := filepath.Join(cfg.Dir, spacesDir)
 	if !cfg.ReadOnly {

@@ -1,26 +1,50 @@
 package datafile
 
-import "context"
+import (
+	"context"
+	"math/rand/v2"
+	"time"
 
-// Turn is leave to do one operation of a class that may be held back, and how large it may be.
+	"github.com/hearthdb/hearth/internal/page"
+)
+
+// Turn is leave for a load of the heat dump to do one read, and how large it should be.
 type Turn struct {
-	Pages int // the operation should read no more, in pages
-	Free  int // so many pages take as long as an operation does: reading through a shorter gap is cheaper than a second operation
+	Pages int // it should be no larger
+	Free  int // so many pages take as long as an operation does: reading through a gap that is shorter beats a second read
 
-	set   *Set
-	class Class
+	g    *governor
+	size int
 }
 
-// Turn waits for the turn of a class that may be held back. Every Turn without error is followed by Done.
-func (s *Set) Turn(ctx context.Context, class Class) (Turn, error) {
-	if err := s.sched.enter(ctx, class); err != nil {
-		return Turn{}, err
+// Turn waits until a load may do a read. earned is the part of the wanted pages that it has brought so far. Every Turn without error
+// is followed by Done.
+func (s *Set) Turn(ctx context.Context, earned float64) (Turn, error) {
+	select {
+	case s.turnstile <- struct{}{}:
+		defer func() { <-s.turnstile }()
+	case <-ctx.Done():
+		return Turn{}, ctx.Err()
 	}
-	return Turn{Pages: 16, Free: 2, set: s, class: class}, nil
+	for {
+		if err := ctx.Err(); err != nil {
+			return Turn{}, err
+		}
+		size, free, again := s.gov.admit(time.Now(), earned)
+		if size > 0 {
+			return Turn{Pages: size / page.Size, Free: free, g: s.gov, size: size}, nil
+		}
+		select {
+		case <-ctx.Done():
+			return Turn{}, ctx.Err()
+		case <-s.gov.ended:
+		case <-time.After(again):
+		}
+	}
 }
 
-// Done ends the turn.
-func (t Turn) Done() { t.set.sched.leave(t.class) }
+// Done ends the turn, with so many bytes read.
+func (t Turn) Done(read int) { t.g.done(time.Now(), t.size, read) }
 
-// Around is how many pages a miss should read when its neighbours are wanted too; 1: itself.
-func (s *Set) Around() int { return 1 }
+// Around is how many pages a miss should read when its neighbours are wanted too; 1: itself. It is not the same for all misses.
+func (s *Set) Around() int { return int(s.gov.around.Load()+rand.Int32N(aroundUnit)) / aroundUnit }

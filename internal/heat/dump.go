@@ -8,9 +8,7 @@ import (
 	"iter"
 	"math/bits"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"time"
 
 	"github.com/hearthdb/hearth/internal/file"
 	"github.com/hearthdb/hearth/internal/page"
@@ -39,29 +37,26 @@ func bandHeat(band int) uint32 {
 
 // snapshot is what the pool holds, by band; in each, chunks of ascending ids.
 type snapshot struct {
-	bands   [maxBands][][]page.ID
-	longest time.Duration // the longest the walk went on without a pause
+	bands [maxBands][][]page.ID
+	*breath
 }
 
 // take walks over the pool.
-func take(ctx context.Context, p *pool.Pool) (*snapshot, error) {
-	s := new(snapshot)
-	began := time.Now()
+func take(ctx context.Context, p *pool.Pool, b *breath) (*snapshot, error) {
+	s := &snapshot{breath: b}
 	for slice := range p.Snapshot() {
 		for _, w := range slice {
 			s.add(bandOf(w.Heat), w.ID)
 		}
-		s.longest = max(s.longest, time.Since(began))
-		runtime.Gosched()
+		s.breathe()
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		began = time.Now()
 	}
 	for _, chunks := range s.bands {
 		for _, c := range chunks {
 			slices.Sort(c)
-			runtime.Gosched()
+			s.breathe()
 		}
 	}
 	return s, nil
@@ -77,7 +72,8 @@ func (s *snapshot) add(band int, id page.ID) {
 }
 
 // merge gives the ids of a band in ascending order, each once: a page that moved under the walk may have been seen twice.
-func merge(chunks [][]page.ID) []page.ID {
+func (s *snapshot) merge(band int) []page.ID {
+	chunks := s.bands[band]
 	for len(chunks) > 1 {
 		var next [][]page.ID
 		for pair := range slices.Chunk(chunks, 2) {
@@ -85,7 +81,7 @@ func merge(chunks [][]page.ID) []page.ID {
 				next = append(next, pair[0])
 				continue
 			}
-			next = append(next, mergeTwo(pair[0], pair[1]))
+			next = append(next, s.mergeTwo(pair[0], pair[1]))
 		}
 		chunks = next
 	}
@@ -95,7 +91,7 @@ func merge(chunks [][]page.ID) []page.ID {
 	return slices.Compact(chunks[0])
 }
 
-func mergeTwo(a, b []page.ID) []page.ID {
+func (s *snapshot) mergeTwo(a, b []page.ID) []page.ID {
 	out := make([]page.ID, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
 		if a[0] <= b[0] {
@@ -104,7 +100,7 @@ func mergeTwo(a, b []page.ID) []page.ID {
 			out, b = append(out, b[0]), b[1:]
 		}
 		if len(out)%chunkLen == 0 {
-			runtime.Gosched()
+			s.breathe()
 		}
 	}
 	return append(append(out, a...), b...)
@@ -113,7 +109,7 @@ func mergeTwo(a, b []page.ID) []page.ID {
 // hottest is the pages of the dump: bands from hot to cold, most pages in all.
 func (s *snapshot) hottest(most uint64) (bands []Band, ids [][]page.ID) {
 	for band := maxBands - 1; band >= 0 && most > 0; band-- {
-		list := merge(s.bands[band])
+		list := s.merge(band)
 		list = list[:min(uint64(len(list)), most)]
 		if len(list) == 0 {
 			continue
@@ -126,7 +122,7 @@ func (s *snapshot) hottest(most uint64) (bands []Band, ids [][]page.ID) {
 }
 
 // write makes a dump durable under a name (rule 1).
-func write(ctx context.Context, fsys file.FS, name string, h *Header, ids [][]page.ID) (err error) {
+func write(ctx context.Context, fsys file.FS, name string, h *Header, ids [][]page.ID, b *breath) (err error) {
 	temp := name + newSuffix
 	f, err := fsys.OpenFile(temp, file.ReadWrite|file.Create, 0o600)
 	if err != nil {
@@ -138,7 +134,7 @@ func write(ctx context.Context, fsys file.FS, name string, h *Header, ids [][]pa
 		}
 	}()
 	if err = f.Truncate(0); err == nil { // a death may have left a longer one
-		if err = writeAll(ctx, f, h, ids); err == nil {
+		if err = writeAll(ctx, f, h, ids, b); err == nil {
 			err = f.Sync()
 		}
 	}
@@ -154,17 +150,17 @@ func write(ctx context.Context, fsys file.FS, name string, h *Header, ids [][]pa
 	return fsys.SyncDir(filepath.Dir(name))
 }
 
-func writeAll(ctx context.Context, f file.File, h *Header, ids [][]page.ID) error {
+func writeAll(ctx context.Context, f file.File, h *Header, ids [][]page.ID, b *breath) error {
 	var off int64
-	for b := range encoded(h, ids) {
+	for piece := range encoded(h, ids) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if _, err := f.WriteAt(b, off); err != nil {
+		if _, err := f.WriteAt(piece, off); err != nil {
 			return fmt.Errorf("write %s: %w", f.Name(), err)
 		}
-		off += int64(len(b))
-		runtime.Gosched()
+		off += int64(len(piece))
+		b.breathe()
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func (x *load) end() {
 func (x *load) loader() {
 	r := new(pool.Run)
 	for x.waitResumed() {
-		turn, err := x.files.Turn(x.ctx, datafile.ClassPrewarm)
+		turn, err := x.files.Turn(x.ctx, x.earned())
 		if err != nil {
 			return
 		}
@@ -134,17 +134,22 @@ func (x *load) loader() {
 			x.plan.rest(pool.NoRoom)
 		}
 		if !x.plan.next(r, turn.Pages, turn.Free) {
-			turn.Done()
+			turn.Done(0)
 			return
 		}
 		n := x.pool.Load(x.ctx, r, pool.ClassPrewarm)
-		turn.Done()
+		turn.Done(n)
 		x.plan.came(r)
 		if n > 0 {
 			x.bytes.Add(int64(n))
 			x.reads.Add(1)
 		}
 	}
+}
+
+// earned is the part of the wanted pages that the load brought in.
+func (x *load) earned() float64 {
+	return float64(x.counts[pool.Loaded].Load()) / float64(max(len(x.plan.list.pages), 1))
 }
 
 // Around implements pool.Companions.

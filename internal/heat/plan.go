@@ -12,7 +12,7 @@ import (
 // plan cuts a list into reads: band by band from hot to cold, by place on the disk inside a band.
 //
 // A read is more than the pages of its band where that costs nothing: an operation takes as long as some bytes do (see
-// datafile.Pace), so a gap that is shorter than that is read through, and the listed pages in it come along. A page of a colder band in
+// datafile.Turn), so a gap that is shorter than that is read through, and the listed pages in it come along. A page of a colder band in
 // the gap is worth something, half as much for each band that it is colder.
 type plan struct {
 	list     *list

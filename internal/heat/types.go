@@ -15,7 +15,7 @@ type DumpInfo struct {
 	Pages        int64         `json:"pages"`
 	Bytes        int64         `json:"bytes"`
 	Took         time.Duration `json:"took"`
-	LongestStall time.Duration `json:"longest_stall"` // the longest the walk over the descriptors went on without a pause
+	LongestStall time.Duration `json:"longest_stall"` // the longest it kept a core without letting others run
 	Automatic    bool          `json:"automatic"`     // by the interval or at shutdown
 }
 

@@ -145,7 +145,9 @@ func (w *Warmer) makeDump(ctx context.Context, o DumpOptions) (DumpInfo, error) 
 	if percent == 0 {
 		percent = w.cfg.Percent
 	}
-	s, err := take(ctx, w.cfg.Pool)
+	b := newBreath()
+	defer b.end()
+	s, err := take(ctx, w.cfg.Pool, b)
 	if err != nil {
 		return DumpInfo{}, err
 	}
@@ -155,7 +157,7 @@ func (w *Warmer) makeDump(ctx context.Context, o DumpOptions) (DumpInfo, error) 
 	for _, b := range bands {
 		h.Pages += b.Pages
 	}
-	if err := write(ctx, w.cfg.FS, name, &h, ids); err != nil {
+	if err := write(ctx, w.cfg.FS, name, &h, ids, b); err != nil {
 		return DumpInfo{}, err
 	}
 	if o.Path == "" {
@@ -163,7 +165,7 @@ func (w *Warmer) makeDump(ctx context.Context, o DumpOptions) (DumpInfo, error) 
 			w.cfg.Logger.Warn("an old heat dump could not be removed", "error", err)
 		}
 	}
-	return DumpInfo{File: name, At: began, Pages: int64(h.Pages), Bytes: h.size(), Took: time.Since(began), LongestStall: s.longest}, nil
+	return DumpInfo{File: name, At: began, Pages: int64(h.Pages), Bytes: h.size(), Took: time.Since(began), LongestStall: b.longest}, nil
 }
 
 // Load begins to load a dump, or with Blocking loads it.

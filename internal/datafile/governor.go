@@ -1,0 +1,269 @@
+package datafile
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hearthdb/hearth/internal/page"
+)
+
+// governor decides how much a load of the heat dump may ask of the disk. It knows nothing of the disk but what it sees: how many
+// misses end, how long they take, how many bytes move. Reading ahead counts as missing: somebody is going to wait for it.
+//
+// # Situations
+//
+//	idle       no miss for a while: the load has the disk for itself, and fills it
+//	light      misses come and go: the load reads a little less than the disk can, one read at a time while misses are about
+//	contended  a miss is on the disk most of the time: the load is rationed
+//
+//	idle ──miss──▶ light ──misses most of the time──▶ contended ──seldom, or only for the load──▶ light ──none for idleAfter──▶ idle
+//
+// # The ration
+//
+// Beside busy readers a load gets few operations, opsShare of their number, for readers that wait for single pages want operations.
+// It gets many bytes with each, for those are what such readers leave over: cloud volumes have a limit for either. How many
+// bytes the disk can move without a miss noticing is the budget (see judge.go).
+//
+// # The floor
+//
+// Whatever the misses do, the load gets its floor, a part of all bytes that the disk moves.
+//
+// Latencies of single operations say little: a volume that is held to 3000 operations a second may do 300 of them in the first
+// 10 ms of a tenth of a second and let the next one wait for 90. So all is judged by means over some tenths of a second.
+type governor struct {
+	counters *[classes]counters
+	sched    *scheduler
+	around   atomic.Int32 // pages a miss should read
+	floor    atomic.Int64 // percent
+
+	mu        sync.Mutex // guards what follows
+	situation situation
+	history   history
+	judge     judge
+
+	lastMiss time.Time // when one was last seen
+	filled   time.Time // when tokens were last added
+	tokens   float64   // bytes the load may read now
+	credit   float64   // operations it may begin now
+	missed   int64     // misses that credit was given for
+	inFlight int       // reads of the load
+
+	lightBudget, lightRaise float64 // see raiseLight; 0: not known
+
+	ended chan struct{} // has room for one: a read ended, ask again
+}
+
+type situation uint8
+
+const (
+	idle situation = iota
+	light
+	contended
+)
+
+const (
+	// contendedAt and lightAt are misses on the disk, on average, from where on, and below which, it is contended.
+	contendedAt, lightAt = 0.5, 0.3
+	// idleAfter is how long no miss must have been seen for the disk to be idle; quietAfter, for a pause between two.
+	idleAfter, quietAfter = time.Second, time.Millisecond
+	// opsShare is how many operations the load gets for a miss, which costs the misses as much of their number; earnedShare is what it
+	// gets besides, times what it has earned (see judge.hurt).
+	opsShare, earnedShare = 1. / 32, 0.6
+	// leastRead and mostRead bound a read of the load beside contending misses, in bytes. Below, operations cost more than bytes;
+	// above, nothing is gained. smallRead is for disks so slow that leastRead would be seldom.
+	smallRead, leastRead, mostRead = 64 << 10, 256 << 10, 1 << 20
+	// idleRead and lightRead are its size otherwise.
+	idleRead, lightRead = 512 << 10, 256 << 10
+	// idleDepth, lightDepth and contendedDepth are how many reads of the load are on the disk at a time.
+	idleDepth, lightDepth, contendedDepth = 8, 2, 4
+	// queueTime bounds the bytes that are in flight on an idle disk, by its speed: a miss that comes now waits for them.
+	queueTime = 30 * time.Millisecond
+	// In light situations the budget is raised by raiseLight until misses wait most of the time, and then lowered by lightLess: were all
+	// gone that the disk can do, it would be full whenever a miss comes.
+	raiseLight, lightLess = 1.25, 0.75
+	// burst is how much of its ration a load may save up while the disk does not answer.
+	burst = 150 * time.Millisecond
+	// aroundUnit: one miss in so many may read a page more than others.
+	aroundUnit = 256
+	// askAgain is how long a load that must wait for something else than time waits at most.
+	askAgain = 2 * time.Millisecond
+	// defaultFree is how many pages cost as much as an operation, while nothing is known about the disk.
+	defaultFree = 2
+)
+
+func newGovernor(c *[classes]counters, sched *scheduler) *governor {
+	g := &governor{counters: c, sched: sched, ended: make(chan struct{}, 1)}
+	g.around.Store(aroundUnit)
+	g.floor.Store(DefaultFloor)
+	return g
+}
+
+// DefaultFloor, in percent of the bytes that the disk moves, is what a load gets at least.
+const DefaultFloor = 10
+
+// admit says whether the load may begin a read, of how many bytes, and how many pages cost as much as an operation; else, how
+// long to wait before it asks again. earned is the part of the wanted pages that it has brought.
+func (g *governor) admit(now time.Time, earned float64) (size, free int, again time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.judge.earned = earned
+	g.look(now)
+	size, depth := g.shape()
+	if g.inFlight >= depth {
+		return 0, 0, askAgain
+	}
+	switch {
+	case g.starved():
+	case g.situation == light && g.inFlight > 0 && now.Sub(g.lastMiss) < quietAfter:
+		return 0, 0, quietAfter
+	case g.situation == contended && (g.judge.probing() || g.credit < 1), g.situation == light && g.history.ticks == 0:
+		return 0, 0, askAgain
+	case g.situation != idle && g.tokens < float64(size):
+		return 0, 0, askAgain
+	}
+	g.inFlight++
+	g.tokens = max(g.tokens-float64(size), -float64(size))
+	g.credit = max(g.credit-1, -1)
+	return size, g.free(size), 0
+}
+
+// done ends a read that was admitted with size and has read so many bytes.
+func (g *governor) done(now time.Time, size, read int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.inFlight--
+	g.tokens += float64(size - read)
+	if read == 0 {
+		g.credit++
+	}
+	g.look(now)
+	select {
+	case g.ended <- struct{}{}:
+	default:
+	}
+}
+
+// look brings everything up to now.
+func (g *governor) look(now time.Time) {
+	t := totalsOf(g.counters)
+	if t.misses != g.missed || g.sched.lanes[ClassMiss].inFlight.Load() > 0 || g.sched.lanes[ClassReadAhead].inFlight.Load() > 0 {
+		g.lastMiss = now
+		if g.situation == idle {
+			g.situation = light
+			g.tokens = 0
+		}
+	}
+	if g.history.note(now, t) {
+		g.tickOver(now)
+	}
+	g.fill(now, t)
+}
+
+// tickOver is what is seen to once in a tick.
+func (g *governor) tickOver(now time.Time) {
+	was := g.situation
+	switch waiting := g.history.mean(2).waiting(); {
+	case waiting >= contendedAt:
+		g.situation = contended
+	case g.situation == contended && g.history.mean(judgeTicks).waiting() < lightAt:
+		g.situation = light
+	case g.situation == light && now.Sub(g.lastMiss) >= idleAfter:
+		g.situation = idle
+	}
+	g.judge.tickOver(&g.history, g.situation, was != g.situation)
+	if g.situation == contended && g.judge.alone.took > 0 && !g.judge.probing() && g.judge.alone.waiting() < lightAt {
+		g.situation = light // it was the load itself that made misses wait
+		g.lightBudget, g.lightRaise = g.lightBudget*lightLess, raiseSlow
+	}
+	if g.situation == light {
+		g.raiseLight()
+	}
+	g.around.Store(int32(g.judge.around * aroundUnit))
+}
+
+// raiseLight finds out how much may be read in light situations.
+func (g *governor) raiseLight() {
+	m := g.history.mean(judgeTicks)
+	switch {
+	case g.lightBudget == 0:
+		g.lightBudget, g.lightRaise = m.bytes(), raiseLight
+	case g.history.ticks%judgeTicks == 0 && m.bytes() > used*g.lightBudget:
+		g.lightBudget *= g.lightRaise
+	}
+}
+
+// fill adds to the ration what time and misses have brought.
+func (g *governor) fill(now time.Time, t totals) {
+	g.credit = min(g.credit+float64(t.misses-g.missed)*g.opsShare(), contendedDepth)
+	g.missed = t.misses
+	rate := g.rate()
+	if g.judge.probing() {
+		rate = 0
+	}
+	g.tokens = min(g.tokens+rate*now.Sub(g.filled).Seconds(), max(rate*burst.Seconds(), mostRead))
+	g.filled = now
+}
+
+func (g *governor) opsShare() float64 {
+	return opsShare + earnedShare*min(g.judge.earned, mostEarned)
+}
+
+// rate is how many bytes a second the load may read.
+func (g *governor) rate() float64 {
+	missing := g.history.mean(judgeTicks).missBytesRate()
+	if g.situation == contended {
+		missing = g.judge.missBytes(&g.history)
+	}
+	floor := float64(g.floor.Load()) / 100
+	least := missing * floor / (1 - floor)
+	switch g.situation {
+	case contended:
+		return max(g.judge.budget-missing, least)
+	case light:
+		if g.lightBudget > 0 {
+			return max(g.lightBudget-missing, least)
+		}
+	}
+	return 1 << 40 // nobody knows better
+}
+
+// shape is the size of the next read in bytes, and how many may be in flight.
+func (g *governor) shape() (size, depth int) {
+	switch g.situation {
+	case contended:
+		size, depth = mostRead, contendedDepth
+		if ops := g.judge.missOps(&g.history) * g.opsShare(); ops > 0 {
+			rate := g.rate()
+			size = int(min(max(rate/ops, leastRead), rate*burst.Seconds(), mostRead))
+			size = max(size, smallRead)
+		}
+	case light:
+		size, depth = lightRead, lightDepth
+	default:
+		fly := max(int(g.judge.mostBytes*queueTime.Seconds()), 4*smallRead)
+		size = min(fly/2, idleRead)
+		depth = min(max(fly/size, 2), idleDepth)
+	}
+	return size / page.Size * page.Size, depth
+}
+
+// starved: the load has not had its floor in the last ticks, while others had the rest.
+func (g *governor) starved() bool {
+	if g.judge.probing() {
+		return false
+	}
+	m := g.history.recent(judgeTicks)
+	return m.missBytes > 0 && float64(m.loadBytes) < float64(g.floor.Load())/100*float64(m.loadBytes+m.missBytes)
+}
+
+// free is how many pages cost as much as an operation.
+func (g *governor) free(size int) int {
+	switch known := g.judge.opBytes; {
+	case known > 0:
+		return int(known/page.Size + 0.5)
+	case g.situation == contended:
+		return max(size/page.Size, 1) // operations are what is short
+	}
+	return defaultFree
+}

@@ -1,0 +1,109 @@
+package datafile
+
+import "time"
+
+// history is what happened in the last ticks.
+type history struct {
+	seen  totals // at the end of the last tick
+	began time.Time
+	past  [pastTicks]span // the newest at (ticks-1)%pastTicks
+	ticks int
+	mark  int // ticks when things last changed so much that what was before does not count
+}
+
+const (
+	// tickLen is one slice of the kernel's block throttle (DFL_THROTL_SLICE in blk-throttle.c), which is a burst and a rest.
+	tickLen = 100 * time.Millisecond
+	// pastTicks: means are over so many ticks at most.
+	pastTicks = 10
+)
+
+// totals are counters since the beginning, or what they grew by.
+type totals struct {
+	misses, missBytes, missNanos int64 // of misses; nanoseconds on the disk, summed
+	loads, loadBytes             int64 // of loads
+}
+
+func totalsOf(c *[classes]counters) totals {
+	var t totals
+	for _, m := range []*counters{&c[ClassMiss], &c[ClassReadAhead]} {
+		t.misses += int64(m.reads.Load())
+		t.missBytes += int64(m.bytesRead.Load())
+		t.missNanos += m.busy.Load()
+	}
+	l := &c[ClassPrewarm]
+	t.loads, t.loadBytes = int64(l.reads.Load()), int64(l.bytesRead.Load())
+	return t
+}
+
+func (t totals) add(o totals, sign int64) totals {
+	return totals{
+		t.misses + sign*o.misses, t.missBytes + sign*o.missBytes, t.missNanos + sign*o.missNanos,
+		t.loads + sign*o.loads, t.loadBytes + sign*o.loadBytes,
+	}
+}
+
+// span is what happened in some time.
+type span struct {
+	took time.Duration
+	totals
+}
+
+// note says whether a tick ended. Ticks keep their rhythm, whenever somebody looks: so each of them has one burst of a throttled disk.
+func (h *history) note(now time.Time, t totals) bool {
+	if h.began.IsZero() {
+		h.began, h.seen = now, t
+	}
+	took := now.Sub(h.began) / tickLen * tickLen
+	if took == 0 {
+		return false
+	}
+	h.past[h.ticks%pastTicks] = span{took, t.add(h.seen, -1)}
+	h.ticks++
+	h.began, h.seen = h.began.Add(took), t
+	return true
+}
+
+// since is how many ticks ended since the mark.
+func (h *history) since() int { return h.ticks - h.mark }
+
+// recent is the mean of the last n ticks since the mark.
+func (h *history) recent(n int) span { return h.mean(min(n, h.since())) }
+
+// mean of the last n ticks, or as many as there are.
+func (h *history) mean(n int) span {
+	var m span
+	for i := range min(n, h.ticks, pastTicks) {
+		s := h.past[(h.ticks-1-i)%pastTicks]
+		m.took += s.took
+		m.totals = m.totals.add(s.totals, 1)
+	}
+	return m
+}
+
+func (s span) rate(n int64) float64 {
+	if s.took <= 0 {
+		return 0
+	}
+	return float64(n) / s.took.Seconds()
+}
+
+func (s span) missOps() float64       { return s.rate(s.misses) }
+func (s span) missBytesRate() float64 { return s.rate(s.missBytes) }
+
+// bytes a second of misses and loads together.
+func (s span) bytes() float64 { return s.rate(s.missBytes + s.loadBytes) }
+
+// ops a second, likewise.
+func (s span) ops() float64 { return s.rate(s.misses + s.loads) }
+
+// waiting is how many misses were on the disk on average.
+func (s span) waiting() float64 { return s.rate(s.missNanos) / float64(time.Second) }
+
+// latency is how many seconds a miss took on average.
+func (s span) latency() float64 {
+	if s.misses == 0 {
+		return 0
+	}
+	return float64(s.missNanos) / float64(s.misses) / float64(time.Second)
+}

@@ -1,0 +1,208 @@
+package datafile
+
+import "github.com/hearthdb/hearth/internal/page"
+
+// judge finds out how many bytes a second the disk can move beside contending misses without hurting them: the budget.
+//
+// It begins with little more than what the misses take, and raises that until they are hurt. Whether they are is a comparison of two
+// neighbouring moments: one beside the load, and a pause of it, the probe. They are hurt when beside the load fewer of them
+// end and they take longer; both, since readers who have all they want also miss less, and readers who come at their own
+// pace wait a little longer and read as much as before. They are hurt as well when they take longer by more than a person would forgive.
+//
+//	probe ──▶ raise fast, every judgeTicks ──suspicion──▶ probe ──not hurt──▶ go on
+//	                                                        └──hurt──▶ less; after a rest raise slowly ──suspicion──▶ probe …
+type judge struct {
+	budget float64 // bytes a second; 0 before the first probe
+	around float64 // pages a miss should read; 1: itself
+
+	probe  bool    // under way
+	before span    // what happened beside the load before it
+	alone  span    // what happened in the last probe
+	rest   int     // ticks since the mark until the next judgement
+	age    int     // ticks since the last probe
+	slow   bool    // the budget was too large once
+	knee   float64 // the budget when it was lowered last
+
+	earned float64 // part of the wanted pages that the load has brought: so much less is missed
+
+	// What is known of the disk; 0: nothing yet.
+	mostOps   float64 // reads a second, the most seen beside contending misses
+	mostBytes float64 // bytes a second, the most seen
+	opBytes   float64 // bytes that take as long as an operation
+	bound     Bound
+}
+
+// Bound is what holds contending misses back.
+type Bound uint8
+
+const (
+	BoundUnknown Bound = iota
+	BoundOps           // operations a second
+	BoundBytes         // bytes a second
+)
+
+const (
+	// judgeTicks is how many ticks are judged together.
+	judgeTicks = 5
+	// probeTicks is how long a probe is at least; in the first of them ends what the load had begun.
+	probeTicks = 3
+	// leastMisses tell something about misses.
+	leastMisses = 64
+	// probeEvery is how old, in ticks, a probe may get.
+	probeEvery = 60
+	// youngTicks: a probe younger than that is believed without another one.
+	youngTicks = 15
+	// patience: misses are hurt when they take so much longer than alone, and so many fewer of them end. opsShare alone costs
+	// 0.03. No second of a start with a load shall serve less than 0.9 of what one without it does.
+	patience = 0.05
+	// tooLong, in seconds, is how much longer they may take whatever their number.
+	tooLong = 0.005
+	// The budget is beginWith times what the misses took alone, at least. It is multiplied by raiseFast until it is too much, then by lower
+	// and, from nearKnee of what was left then, by raiseSlow.
+	beginWith, raiseFast, raiseSlow, lower, nearKnee = 1.2, 1.12, 1.02, 0.96, 0.95
+	// fastTicks is how many ticks are judged together while it is raised fast.
+	fastTicks = 3
+	// restTicks: after it was lowered the budget stays for so many ticks.
+	restTicks = 15
+	// mostEarned bounds the patience that a load earns by the misses that it spares.
+	mostEarned = 0.10
+	// used: a budget is raised only if so much of it was used.
+	used = 0.9
+	// aroundShare of the budget beyond that goes to the neighbours of misses, the rest to the load. A neighbour costs no operation
+	// and makes no queue; but those whom nobody misses the neighbours of would never come.
+	aroundShare = 0.6
+	// mostAround bounds the neighbours, in pages.
+	mostAround = 16
+)
+
+func (j *judge) probing() bool { return j.probe }
+
+// tickOver looks at the tick that has just ended.
+func (j *judge) tickOver(h *history, s situation, entered bool) {
+	j.age++
+	j.mostBytes = max(j.mostBytes, h.mean(judgeTicks).bytes())
+	j.around = 1
+	if s != contended {
+		j.probe = false
+		return
+	}
+	switch {
+	case entered:
+		j.alone = span{}
+		j.begin(h, span{})
+	case j.probing():
+		if n := h.since(); n >= probeTicks && enough(h.mean(n-1)) {
+			j.compare(h, h.mean(n-1))
+		}
+	case h.since() >= j.rest && enough(h.recent(judgeTicks)):
+		j.look(h)
+	}
+	if base := j.missOps(h) * page.Size; base > 0 && !j.probing() && j.bound != BoundBytes {
+		j.around = min(1+aroundShare*max(j.budget/base-beginWith, 0), mostAround)
+	}
+}
+
+// enough says whether there were misses enough to judge by, or none will come soon.
+func enough(m span) bool { return m.misses >= leastMisses || m.took >= pastTicks*tickLen*9/10 }
+
+// begin begins a probe, before which things were as told.
+func (j *judge) begin(h *history, before span) {
+	j.before, j.probe, h.mark = before, true, h.ticks
+}
+
+// compare is the end of a probe, in which things were as told.
+func (j *judge) compare(h *history, alone span) {
+	j.alone, j.probe, j.age, j.rest, h.mark = alone, false, 0, fastTicks, h.ticks
+	j.mostOps = max(j.mostOps, j.alone.ops())
+	switch {
+	case j.budget == 0:
+		j.budget = beginWith * j.alone.bytes()
+	case j.before.took > 0 && j.hurt(j.before):
+		j.lower()
+	}
+}
+
+// lower makes the budget what was read when misses were hurt, less a little.
+func (j *judge) lower() {
+	j.budget = max(min(j.budget, j.before.bytes())*lower, beginWith*j.alone.bytes()) // the floor is had whatever it costs
+	j.slow, j.knee, j.rest = true, j.budget, restTicks
+	j.weigh()
+}
+
+// weigh finds out what operations cost beside bytes. Before the probe and in it the disk was as busy as it can be:
+// a*ops + b*bytes was 1 both times, a and b what one of them takes.
+func (j *judge) weigh() {
+	o0, b0, o1, b1 := j.alone.ops(), j.alone.bytes(), j.before.ops(), j.before.bytes()
+	det := o0*b1 - o1*b0
+	if det <= 0 { // more operations and not more bytes: only bytes count
+		j.opBytes, j.bound = 1, BoundBytes
+		return
+	}
+	a, b := max((b1-b0)/det, 0), max((o0-o1)/det, 0)
+	j.opBytes = mostRead
+	if b > 0 {
+		j.opBytes = min(a/b, mostRead)
+	}
+	j.bound = BoundOps
+	if a*o0 < b*b0 {
+		j.bound = BoundBytes
+	}
+}
+
+// look judges the last ticks beside the load.
+func (j *judge) look(h *history) {
+	ticks := judgeTicks
+	if !j.slow {
+		ticks = fastTicks
+	}
+	m := h.recent(max(ticks, h.since()))
+	switch suspect := j.hurt(m); {
+	case j.age > probeEvery, suspect && j.age >= youngTicks:
+		j.begin(h, m)
+		return
+	case suspect:
+		j.before, h.mark = m, h.ticks
+		j.lower()
+		return
+	case m.bytes() < used*j.budget:
+	default:
+		j.raise()
+	}
+	j.mostOps = max(j.mostOps, m.ops())
+	j.rest, h.mark = ticks, h.ticks
+}
+
+// raise lets more be read. Near what was too much before it goes slowly.
+func (j *judge) raise() {
+	if j.knee == 0 || j.budget < nearKnee*j.knee {
+		j.budget *= raiseFast
+		return
+	}
+	j.budget *= raiseSlow
+	j.knee = max(j.knee, j.budget/raiseFast) // that was not too much after all
+}
+
+// hurt says whether misses beside the load are worse off than alone. Those whom it has spared their misses are better off, so the
+// more the load has brought, the more it may ask for: what counts are the reads that are served.
+func (j *judge) hurt(beside span) bool {
+	if j.alone.misses == 0 || beside.misses == 0 {
+		return false
+	}
+	much := patience + min(j.earned, mostEarned)
+	return beside.latency() > j.alone.latency()*(1+much) &&
+		(beside.missOps() < j.alone.missOps()*(1-much) || beside.latency() > j.alone.latency()+tooLong)
+}
+
+// missOps is how many misses a second want to be: also those that are not beside the load.
+func (j *judge) missOps(h *history) float64 {
+	return max(h.recent(judgeTicks).missOps(), j.alone.missOps())
+}
+
+// missBytes is how many bytes they want to read, with their neighbours.
+func (j *judge) missBytes(h *history) float64 {
+	each := max(j.around, 1) * page.Size
+	if m := h.recent(judgeTicks); m.misses > 0 {
+		each = float64(m.missBytes) / float64(m.misses)
+	}
+	return j.missOps(h) * each
+}

@@ -1,0 +1,448 @@
+package heat
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hearthdb/hearth/internal/datafile"
+	"github.com/hearthdb/hearth/internal/file"
+	"github.com/hearthdb/hearth/internal/page"
+	"github.com/hearthdb/hearth/internal/pool"
+)
+
+// The simulation runs loads beside readers on disks that exist on paper, in the time of testing/synctest: a minute takes a second,
+// and nobody else's work shows.
+
+// disk says when a read that comes now is over.
+type disk interface {
+	read(now time.Time, bytes int) time.Time
+}
+
+// volume is a cloud volume: limits of operations and bytes a second, in the order of arrival.
+type volume struct {
+	iops, bytesPerSecond float64
+	latency              time.Duration
+	opsFree, bytesFree   time.Time
+}
+
+func (d *volume) read(now time.Time, bytes int) time.Time {
+	if d.iops > 0 {
+		d.opsFree = later(d.opsFree, now).Add(time.Duration(1e9 / d.iops))
+	}
+	if d.bytesPerSecond > 0 {
+		d.bytesFree = later(d.bytesFree, now).Add(time.Duration(float64(bytes) / d.bytesPerSecond * 1e9))
+	}
+	return later(later(d.opsFree, d.bytesFree), now).Add(d.latency)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// throttle is such a volume as the kernel makes it of a faster disk: what a slice of time has is gone in a burst.
+type throttle struct {
+	iops, bytesPerSecond float64
+	slice                time.Duration
+	below                disk
+
+	began      time.Time
+	ops, bytes float64
+}
+
+func (d *throttle) read(now time.Time, bytes int) time.Time {
+	if d.began.IsZero() {
+		d.began = now
+	}
+	start := now
+	d.turn(start)
+	for d.ops+1 > d.iops*d.slice.Seconds() || d.bytes+float64(bytes) > d.bytesPerSecond*d.slice.Seconds() && d.bytes > 0 {
+		start = d.began.Add(d.slice)
+		d.turn(start)
+	}
+	d.ops++
+	d.bytes += float64(bytes)
+	return d.below.read(later(start, now), bytes)
+}
+
+// turn goes on to the slice of a moment. Bytes that were too many for one are taken from the next.
+func (d *throttle) turn(at time.Time) {
+	for !at.Before(d.began.Add(d.slice)) {
+		d.began = d.began.Add(d.slice)
+		d.ops = max(d.ops-d.iops*d.slice.Seconds(), 0)
+		d.bytes = max(d.bytes-d.bytesPerSecond*d.slice.Seconds(), 0)
+	}
+}
+
+// flash has channels that work beside each other, and a bus.
+type flash struct {
+	latency        time.Duration
+	bytesPerSecond float64
+	channels       []time.Time
+	bus            time.Time
+}
+
+func (d *flash) read(now time.Time, bytes int) time.Time {
+	i := 0
+	for k := range d.channels {
+		if d.channels[k].Before(d.channels[i]) {
+			i = k
+		}
+	}
+	d.channels[i] = later(d.channels[i], now).Add(d.latency)
+	d.bus = later(d.bus, d.channels[i]).Add(time.Duration(float64(bytes) / d.bytesPerSecond * 1e9))
+	return d.bus
+}
+
+// spindle seeks, then reads, one at a time.
+type spindle struct {
+	seek           time.Duration
+	bytesPerSecond float64
+	free           time.Time
+}
+
+func (d *spindle) read(now time.Time, bytes int) time.Time {
+	d.free = later(d.free, now).Add(d.seek + time.Duration(float64(bytes)/d.bytesPerSecond*1e9))
+	return d.free
+}
+
+// paperFS has data files whose reads take as long as the disk says and bring nothing.
+type paperFS struct {
+	file.FS
+	mu   sync.Mutex
+	disk disk
+}
+
+type paperFile struct {
+	file.File
+	fs *paperFS
+}
+
+func (p *paperFS) OpenFile(name string, flag file.OpenFlag, perm fs.FileMode) (file.File, error) {
+	f, err := p.FS.OpenFile(name, flag, perm)
+	if err == nil && filepath.Ext(name) == ".hs" {
+		return &paperFile{f, p}, nil
+	}
+	return f, err
+}
+
+func (f *paperFile) wait(n int) (int, error) {
+	now := time.Now()
+	f.fs.mu.Lock()
+	end := f.fs.disk.read(now, n)
+	f.fs.mu.Unlock()
+	time.Sleep(end.Sub(now))
+	return n, nil
+}
+
+func (f *paperFile) ReadAt(p []byte, _ int64) (int, error) { return f.wait(len(p)) }
+
+func (f *paperFile) ReadVecAt(bufs [][]byte, _ int64) (int, error) {
+	n := 0
+	for _, b := range bufs {
+		n += len(b)
+	}
+	return f.wait(n)
+}
+
+// trial is readers over a table, with or without a load beside them.
+type trial struct {
+	disk    disk
+	pages   int
+	readers int     // closed loop
+	rate    float64 // open loop: reads a second that arrive, with at most readers of them on their way
+	theta   float64 // of the zipf distribution of pages; 0: uniform
+	order   Order   // "": no load
+	seconds int
+	hit     time.Duration // what a hit takes
+
+	cum     []float64
+	brought atomic.Int64 // pages, by the load
+}
+
+// second is what happened in one.
+type second struct {
+	reads, misses, missBytes, loads, loadBytes int
+	latency                                    time.Duration // of misses
+	loaded                                     int
+	late                                       int
+	device                                     datafile.Device
+}
+
+func (s second) String() string {
+	return fmt.Sprintf("reads %7d misses %5d of %3d KiB in %8v  loads %4d MB %5.1f share %4.1f %%  all MB %5.1f  loaded %d late %d", s.reads, s.misses,
+		s.missBytes/1024/max(s.misses, 1), s.latency.Round(time.Microsecond), s.loads, float64(s.loadBytes)/1e6,
+		100*float64(s.loadBytes)/max(float64(s.loadBytes+s.missBytes), 1), float64(s.loadBytes+s.missBytes)/1e6, s.loaded, s.late)
+}
+
+// heats is how wanted each page is.
+func (x *trial) heats(rng *rand.Rand) []float64 {
+	h := make([]float64, x.pages)
+	for i, k := range rng.Perm(x.pages) {
+		h[i] = math.Pow(float64(k+1), -x.theta)
+	}
+	return h
+}
+
+// run returns the seconds, and when everything was there.
+func (x *trial) run(t testing.TB) (seconds []second, over time.Duration) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	heats := x.heats(rng)
+	x.cum = make([]float64, x.pages)
+	sum := 0.0
+	for i, h := range heats {
+		sum += h
+		x.cum[i] = sum
+	}
+	present := make([]atomic.Bool, x.pages)
+	var here atomic.Int64
+	bring := func(i int) {
+		if !present[i].Swap(true) {
+			here.Add(1)
+		}
+	}
+	mem := file.NewMem(1)
+	if err := mem.MkdirAll("/db", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	files, err := datafile.Open(datafile.Config{FS: &paperFS{FS: mem, disk: x.disk}, Dir: "/db"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := files.RestoreTorn(); err != nil {
+		t.Fatal(err)
+	}
+	if err := files.Create(1); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(x.seconds)*time.Second)
+	defer cancel()
+	began := time.Now()
+	var wg sync.WaitGroup
+	var p *plan
+	if x.order != "" {
+		p = x.plan(heats, present)
+		for range loaders {
+			wg.Go(func() { x.loader(ctx, files, p, bring) })
+		}
+	}
+	var reads, late, due atomic.Int64
+	for w := range x.readers {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(9, uint64(w)))
+			var busy time.Duration
+			for ctx.Err() == nil {
+				at := began
+				if x.rate > 0 {
+					at = began.Add(time.Duration(float64(due.Add(1)) / x.rate * 1e9))
+					time.Sleep(time.Until(at))
+				}
+				i := min(sort.SearchFloat64s(x.cum, rng.Float64()*sum), x.pages-1)
+				busy += x.hit
+				if !present[i].Load() {
+					time.Sleep(busy)
+					busy = 0
+					x.miss(ctx, files, p, i, bring)
+				} else if busy > 500*time.Microsecond {
+					time.Sleep(busy)
+					busy = 0
+				}
+				reads.Add(1)
+				if x.rate > 0 && time.Since(at) > 10*time.Millisecond {
+					late.Add(1)
+				}
+			}
+		})
+	}
+	var last datafile.Stats
+	for s := 1; s <= x.seconds; s++ {
+		time.Sleep(time.Until(began.Add(time.Duration(s) * time.Second)))
+		st := files.Stats()
+		m, l, m0, l0 := st[datafile.ClassMiss], st[datafile.ClassPrewarm], last[datafile.ClassMiss], last[datafile.ClassPrewarm]
+		sec := second{
+			reads: int(reads.Swap(0)), misses: int(m.Reads - m0.Reads), missBytes: int(m.BytesRead - m0.BytesRead),
+			loads: int(l.Reads - l0.Reads), loadBytes: int(l.BytesRead - l0.BytesRead), loaded: int(here.Load()), late: int(late.Swap(0)),
+		}
+		if sec.misses > 0 {
+			sec.latency = (m.Busy - m0.Busy) / time.Duration(sec.misses)
+		}
+		last = st
+		sec.device = files.Device()
+		seconds = append(seconds, sec)
+		if int(here.Load()) >= x.pages*999/1000 {
+			over = time.Since(began)
+			break
+		}
+	}
+	cancel()
+	wg.Wait()
+	if err := files.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return seconds, over
+}
+
+func (x *trial) plan(heats []float64, present []atomic.Bool) *plan {
+	l := &list{}
+	bands := map[int]int{}
+	least := math.Inf(1)
+	for _, h := range heats {
+		least = min(least, h)
+	}
+	bandOf := func(h float64) int {
+		if x.theta == 0 { // as sampling makes it
+			return int(hashOf(h) % 2)
+		}
+		return -int(math.Log2(h / least))
+	}
+	low := 0
+	for _, h := range heats {
+		low = min(low, bandOf(h))
+	}
+	for i, h := range heats {
+		b := bandOf(h) - low
+		if x.theta == 0 {
+			b = int(uint64(i)*0x9E3779B97F4A7C15>>62) & 1
+		}
+		bands[b]++
+		l.add(b, page.MakeID(1, uint32(i)))
+	}
+	for len(l.header.Bands) < len(l.pending) {
+		l.header.Bands = append(l.header.Bands, Band{Heat: 1})
+	}
+	l.sort()
+	return &plan{
+		list: l, physical: x.order == OrderPhysical, taken: make([]atomic.Bool, len(l.pages)),
+		has: func(id page.ID) bool { return present[id.No()].Load() }, settle: func(int, pool.Outcome) {},
+	}
+}
+
+func hashOf(h float64) uint64 { return math.Float64bits(h) * 0x9E3779B97F4A7C15 >> 32 }
+
+func (x *trial) loader(ctx context.Context, files *datafile.Set, p *plan, bring func(int)) {
+	r := new(pool.Run)
+	for {
+		turn, err := files.Turn(ctx, float64(x.brought.Load())/float64(x.pages))
+		if err != nil {
+			return
+		}
+		if !p.next(r, turn.Pages, turn.Free) {
+			turn.Done(0)
+			return
+		}
+		n := len(r.Pages)
+		files.ReadPages(ctx, r.First, make([]*page.Page, n), datafile.ClassPrewarm)
+		x.bring(r, bring)
+		turn.Done(n * page.Size)
+	}
+}
+
+func (x *trial) bring(r *pool.Run, bring func(int)) {
+	for i := range r.Pages {
+		if r.Pages[i].Outcome != pool.Unwanted {
+			bring(int(r.First.No()) + i)
+			x.brought.Add(1)
+		}
+	}
+}
+
+func (x *trial) miss(ctx context.Context, files *datafile.Set, p *plan, i int, bring func(int)) {
+	if p != nil {
+		r := new(pool.Run)
+		if n := files.Around(); n > 1 && p.around(r, page.MakeID(1, uint32(i)), n) {
+			from, to := int(page.MakeID(1, uint32(i))-r.First), 0
+			to = from + 1
+			for k := range r.Pages {
+				if r.Pages[k].Outcome != pool.Unwanted {
+					from, to = min(from, k), max(to, k+1)
+				}
+			}
+			files.ReadPages(ctx, r.First+page.ID(from), make([]*page.Page, to-from), datafile.ClassMiss)
+			x.bring(r, bring)
+			bring(i)
+			return
+		}
+	}
+	files.ReadPages(ctx, page.MakeID(1, uint32(i)), make([]*page.Page, 1), datafile.ClassMiss)
+	bring(i)
+}
+
+func TestSimulation(t *testing.T) {
+	flashDisk := func() disk {
+		return &flash{latency: 90 * time.Microsecond, bytesPerSecond: 900e6, channels: make([]time.Time, 8)}
+	}
+	disks := map[string]func() disk{
+		"volume": func() disk { return &volume{iops: 3000, bytesPerSecond: 125e6, latency: 300 * time.Microsecond} },
+		"throttle": func() disk {
+			return &throttle{iops: 3000, bytesPerSecond: 125e6, slice: tickSlice, below: flashDisk()}
+		},
+		"bytes":   func() disk { return &volume{bytesPerSecond: 50e6, latency: 300 * time.Microsecond} },
+		"ops":     func() disk { return &volume{iops: 3000, bytesPerSecond: 1e9, latency: 300 * time.Microsecond} },
+		"flash":   flashDisk,
+		"spindle": func() disk { return &spindle{seek: 8 * time.Millisecond, bytesPerSecond: 150e6} },
+	}
+	for _, name := range strings.Fields(os.Getenv("SIMDISK")) {
+		for _, r := range strings.Fields(os.Getenv("SIMREADERS")) {
+			t.Run(name+" "+r, func(t *testing.T) {
+				x := &trial{pages: 220_000, seconds: 90, hit: 8 * time.Microsecond}
+				if z := os.Getenv("SIMZIPF"); z != "" {
+					fmt.Sscan(z, &x.theta)
+				}
+				if z := os.Getenv("SIMPAGES"); z != "" {
+					fmt.Sscan(z, &x.pages)
+				}
+				fmt.Sscan(r, &x.readers)
+				if strings.HasPrefix(r, "r") {
+					fmt.Sscan(r[1:], &x.rate)
+					x.readers = 64
+				}
+				var cold, warm []second
+				var over time.Duration
+				synctest.Test(t, func(t *testing.T) {
+					x.disk, x.order = disks[name](), ""
+					x.brought.Store(0)
+					cold, _ = x.run(t)
+				})
+				synctest.Test(t, func(t *testing.T) {
+					x.disk, x.order = disks[name](), OrderHeat
+					if o := os.Getenv("SIMORDER"); o != "" {
+						x.order = Order(o)
+					}
+					warm, over = x.run(t)
+				})
+				worst, at, share := 9.0, 0, 1.0
+				for i, s := range warm {
+					if i < len(cold) && cold[i].reads > 0 {
+						if q := float64(s.reads) / float64(cold[i].reads); q < worst {
+							worst, at = q, i+1
+						}
+					}
+					if s.missBytes > 0 && s.loaded < x.pages*98/100 {
+						share = min(share, float64(s.loadBytes)/float64(s.loadBytes+s.missBytes))
+					}
+					if os.Getenv("SIMV") != "" && i < len(cold) {
+						d := s.device
+						t.Logf("%3d %v | cold %d | %s bud %.1f ar %.2f free %.1f bd %v S %d ops %.0f most %.0f", i+1, s, cold[i].reads, d.Situation, d.Budget/1e6, d.Around, d.OpBytes/16384, d.Bound, d.ReadBytes>>10, d.IOPS, d.BytesPerSecond/1e6)
+					}
+				}
+				t.Logf("RESULT %s readers %s: over after %v, worst second %d at %.3f of cold, least share %.3f", name, r, over, at, worst, share)
+			})
+		}
+	}
+}
+
+const tickSlice = 100 * time.Millisecond
