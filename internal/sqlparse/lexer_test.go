@@ -1,8 +1,11 @@
 package sqlparse
 
 import (
+	"context"
 	"strings"
 	"testing"
+
+	ast "github.com/dolthub/vitess/go/vt/sqlparser"
 )
 
 // TestText: what the grammar gets to read.
@@ -104,6 +107,29 @@ func TestSplit(t *testing.T) {
 		_, next, err := New().ParseOneWithOptions(t.Context(), c.src, noOptions)
 		if got := strings.TrimSpace(strings.TrimLeft(c.src[next:], "; ")); err != nil || got != c.rest {
 			t.Errorf("%s: the next one begins at %q (%v), want %q", c.src, got, err, c.rest)
+		}
+	}
+}
+
+// Texts of views, triggers and procedures are kept as the grammar read them, and read again: the second reading must find the same
+// positions.
+func TestTextIsReadAgainAsItIs(t *testing.T) {
+	for _, src := range []string{
+		"/*!50001 CREATE VIEW v AS SELECT 1 AS a */;",
+		"/*!50001 CREATE ALGORITHM=UNDEFINED */\n/*!50013 DEFINER=`root`@`localhost` SQL SECURITY DEFINER */\n/*!50001 VIEW `v` AS select 1 AS `a` */",
+		"  /* why */ /*!50001 CREATE*/ /*!50001 VIEW v AS SELECT 'ü' AS ü */",
+	} {
+		_, text, _, err := New().ParseWithOptions(context.Background(), src, ';', false, ast.ParserOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stmt, again, _, err := New().ParseWithOptions(context.Background(), text, ';', false, ast.ParserOptions{})
+		if err != nil || again != text || !strings.HasPrefix(text, "CREATE") {
+			t.Fatalf("%s: read as %q, and then as %q: %v", src, text, again, err)
+		}
+		ddl := stmt.(*ast.DDL)
+		if sub := text[ddl.SubStatementPositionStart:ddl.SubStatementPositionEnd]; !strings.HasPrefix(strings.ToLower(strings.TrimSpace(sub)), "select") {
+			t.Fatalf("%s: the view's query is %q", src, sub)
 		}
 	}
 }

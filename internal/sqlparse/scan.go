@@ -60,6 +60,13 @@ func scan(src string, ansi, multi bool) (s scanned, err error) {
 		if count < len(s.first) {
 			s.first[count] = t
 		}
+		if count == 0 && len(l.edits) > 0 && l.edits[0].end <= t.start { // /*!50001 CREATE ...: kept texts begin with the word
+			n := 0
+			for n < len(l.edits) && l.edits[n].end <= t.start {
+				n++
+			}
+			l.edits = append([]edit{{0, t.start, ""}}, l.edits[n:]...)
+		}
 		count++
 
 		if t.kind == str {
