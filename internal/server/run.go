@@ -188,6 +188,9 @@ func (cl *client) build(sc *gms.Context, text string, stmt ast.Statement, cmd co
 		binder.SetBindings(values)
 	}
 	warned := len(sc.Session.Warnings())
+	if insert, ok := stmt.(*ast.Insert); ok {
+		cl.session.AdaptInsert(sc, insert)
+	}
 	bound, flags, err := binder.BindOnly(stmt, text, &gms.QueryFlags{})
 	if err != nil {
 		return nil, nil, err
