@@ -18,7 +18,7 @@ const defaultCollation = gms.Collation_utf8mb4_0900_ai_ci
 
 // Options of a Backend.
 type Options struct {
-	Parser gms.Parser  // nil: the one that is installed. GMS has one parser for the process
+	Parser gms.Parser  // comparable; nil: the one that is installed. GMS has one for the process
 	Config sqle.Config // of the GMS engine
 
 	// Collation of databases that are created without one; default utf8mb4_0900_ai_ci, as in MySQL 8.
@@ -49,6 +49,17 @@ type Backend struct {
 // installOnce: GMS has one list of rules for the process, and copies it for each engine that is made.
 var installOnce sync.Once
 
+var parserMu sync.Mutex
+
+// installParser makes p the parser of the process, if it is not: GMS reads the variable all the time.
+func installParser(p gms.Parser) {
+	parserMu.Lock()
+	defer parserMu.Unlock()
+	if p != nil && gms.GlobalParser != p {
+		gms.GlobalParser = p
+	}
+}
+
 // Open opens the dictionary of db, or makes one, and builds a GMS engine over it. The caller closes db after the Backend.
 func Open(ctx context.Context, db *hearth.DB, o Options) (*Backend, error) {
 	if err := defineVariables(); err != nil {
@@ -62,9 +73,7 @@ func Open(ctx context.Context, db *hearth.DB, o Options) (*Backend, error) {
 		installShowCreateRule()
 	})
 	installDDLRule()
-	if o.Parser != nil {
-		gms.GlobalParser = o.Parser
-	}
+	installParser(o.Parser)
 	d, err := dict.Open(ctx, db)
 	if err != nil {
 		return nil, fmt.Errorf("data dictionary: %w", err)
