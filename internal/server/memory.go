@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"math"
 	"os"
 	"runtime/metrics"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"unsafe"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/iters"
 	"github.com/dolthub/go-mysql-server/sql/plan"
 	"github.com/dolthub/go-mysql-server/sql/rowexec"
 )
@@ -21,7 +23,8 @@ import (
 // three bounds, each for what the one before does not see. Whoever runs into one gets error 1038; the server lives on.
 //
 //  1. What a statement is known to hold is counted: rows that go into a sort, a window, a hash join or a cache for a join's inner
-//     side, into a recursive query's working table, and rows kept for a cursor. A statement may hold perStatement bytes.
+//     side, and rows kept for a cursor. All of them that are being filled may hold perStatement bytes together. The table of a hash
+//     join is not counted any more once it is filled: GMS does not say when it lets go of it.
 //  2. Caches of GMS (DISTINCT, GROUP BY, subqueries, cached results) ask before each entry whether the process has memory left.
 //  3. When the process has held more than limit for several looks in a row, the statement with the most counted bytes is ended.
 //
@@ -100,34 +103,39 @@ func largest(running []*statement) (most *statement) {
 
 // Build implements gms.NodeExecBuilder. It builds nothing, but puts meters under the nodes that keep what they read. A plan is
 // built for one statement.
-func (g *memoryGuard) Build(_ *gms.Context, n gms.Node, _ gms.Row) (gms.RowIter, error) {
+func (g *memoryGuard) Build(ctx *gms.Context, n gms.Node, _ gms.Row) (gms.RowIter, error) {
 	switch n := n.(type) {
 	case *plan.Sort:
-		n.Child = g.meter(n.Child)
+		n.Child = g.meter(n.Child, math.MaxInt64)
 	case *plan.TopN:
-		n.Child = g.meter(n.Child)
+		limit, err := iters.GetInt64Value(ctx, n.Limit)
+		if err != nil {
+			return nil, err
+		}
+		n.Child = g.meter(n.Child, limit)
 	case *plan.Window:
-		n.Child = g.meter(n.Child)
+		n.Child = g.meter(n.Child, math.MaxInt64)
 	case *plan.HashLookup:
-		n.Child = g.meter(n.Child)
+		n.Child = g.meter(n.Child, math.MaxInt64)
 	case *plan.CachedResults:
-		n.Child = g.meter(n.Child)
+		n.Child = g.meter(n.Child, math.MaxInt64)
 	}
 	return nil, nil
 }
 
-func (g *memoryGuard) meter(n gms.Node) gms.Node {
+// meter the node for one that keeps most of its rows.
+func (g *memoryGuard) meter(n gms.Node, most int64) gms.Node {
 	if _, ok := n.(*meter); ok {
 		return n
 	}
-	return &meter{Node: n, guard: g}
+	return &meter{Node: n, guard: g, most: most}
 }
 
 // meter counts the rows of the node below it for the statement.
 type meter struct {
 	gms.Node
 	guard *memoryGuard
-	held  int64
+	most  int64 // rows
 }
 
 var _ gms.ExecSourceRel = (*meter)(nil)
@@ -140,10 +148,10 @@ func (m *meter) WithChildren(children ...gms.Node) (gms.Node, error) {
 	if len(children) != 1 {
 		return nil, gms.ErrInvalidChildrenNumber.New(m, len(children), 1)
 	}
-	return m.guard.meter(children[0]), nil
+	return m.guard.meter(children[0], m.most), nil
 }
 
-// RowIter implements gms.ExecSourceRel. A node that is opened again, as in a subquery for each row, has let go of what it held.
+// RowIter implements gms.ExecSourceRel.
 func (m *meter) RowIter(ctx *gms.Context, row gms.Row) (gms.RowIter, error) {
 	rows, err := m.guard.builder.Build(ctx, m.Node, row)
 	if err != nil {
@@ -153,8 +161,6 @@ func (m *meter) RowIter(ctx *gms.Context, row gms.Row) (gms.RowIter, error) {
 	if st == nil {
 		return rows, nil
 	}
-	st.memory.Add(-m.held)
-	m.held = 0
 	return &meteredRows{RowIter: rows, meter: m, st: st}, nil
 }
 
@@ -162,6 +168,8 @@ type meteredRows struct {
 	gms.RowIter
 	meter *meter
 	st    *statement
+	rows  int64
+	held  int64 // bytes
 }
 
 func (r *meteredRows) Next(ctx *gms.Context) (gms.Row, error) {
@@ -169,12 +177,22 @@ func (r *meteredRows) Next(ctx *gms.Context) (gms.Row, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.rows++; r.rows > r.meter.most {
+		return row, nil
+	}
 	size := rowSize(row)
-	r.meter.held += size
+	r.held += size
 	if r.st.memory.Add(size) > r.meter.guard.perStatement {
 		return nil, errMemory
 	}
 	return row, nil
+}
+
+// Close lets go of what was counted. Sorts and windows close what they read when they are closed themselves.
+func (r *meteredRows) Close(ctx *gms.Context) error {
+	r.st.memory.Add(-r.held)
+	r.held = 0
+	return r.RowIter.Close(ctx)
 }
 
 // rowSize estimates the bytes of a row in memory.

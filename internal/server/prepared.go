@@ -60,6 +60,9 @@ func (cl *client) prepare(ctx context.Context, text string, p *mysql.PrepareData
 			"You have an error in your SQL syntax; more than one statement cannot be prepared at once")
 	}
 	at.stmt = stmt
+	if err := checkJoins(text, stmt); err != nil {
+		return nil, err
+	}
 	binder := planbuilder.New(sc, s.engine.Analyzer.Catalog, s.engine.EventScheduler, s.engine.Parser)
 	bound, _, err := binder.BindOnly(stmt, text, nil)
 	if err != nil {

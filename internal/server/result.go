@@ -2,6 +2,7 @@ package server
 
 import (
 	"io"
+	"unicode/utf8"
 	"unsafe"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
@@ -189,6 +190,20 @@ func (r *result) finish() error {
 	return r.cmd.send(&mysqlResult{Fields: r.fields, Rows: r.rows}, r.more)
 }
 
+// maxFieldName is how many bytes of an expression are the name of its column, as in MySQL.
+const maxFieldName = 256
+
+func shortName(name string) string {
+	if len(name) <= maxFieldName {
+		return name
+	}
+	end := maxFieldName
+	for end > 0 && !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return name[:end]
+}
+
 // fieldsOf describes the columns of a result.
 func fieldsOf(sc *gms.Context, schema gms.Schema) []*querypb.Field {
 	results := sc.GetCharacterSetResults()
@@ -222,7 +237,8 @@ func fieldsOf(sc *gms.Context, schema gms.Schema) []*querypb.Field {
 			flags |= querypb.MySqlFlag_BINARY_FLAG
 		}
 		f := &all[i]
-		f.Name, f.OrgName = c.Name, c.Name
+		f.Name = shortName(c.Name)
+		f.OrgName = f.Name
 		f.Table, f.OrgTable, f.Database = c.Source, c.Source, c.DatabaseSource
 		f.Type = c.Type.Type()
 		f.Charset = charset

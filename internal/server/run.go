@@ -98,6 +98,9 @@ func (cl *client) execute(sc *gms.Context, st *statement, cmd command, at *place
 	if stmt == nil { // nothing but a comment
 		return rest, (*out).ok(0)
 	}
+	if err := checkJoins(text, stmt); err != nil {
+		return "", err
+	}
 	if kill, ok := stmt.(*ast.Kill); ok {
 		if err := cl.kill(sc, kill); err != nil {
 			return "", err

@@ -98,6 +98,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	s.askToStop = sync.OnceFunc(func() { close(s.askedToStop) })
 	s.processes = processList{s.clients}
 	quietLibraries()
+	installGrowing()
 	s.enter("opening the database", false)
 	s.door = openDoor(listeners, s.admit)
 	if err := s.start(ctx, socketLater); err != nil {
@@ -122,7 +123,7 @@ func (s *Server) start(ctx context.Context, socketLater bool) (err error) {
 		s.door.add(l)
 	}
 	s.enter("reading the data dictionary", false)
-	if s.backend, err = sql.Open(ctx, s.db, sql.Options{Parser: sqlparse.New()}); err != nil {
+	if s.backend, err = sql.Open(ctx, s.db, sql.Options{Parser: boundedParser{sqlparse.New()}}); err != nil {
 		return err
 	}
 	if s.tls, err = serverTLS(c); err != nil {
@@ -134,6 +135,7 @@ func (s *Server) start(ctx context.Context, socketLater bool) (err error) {
 	s.engine.MemoryManager = s.memory.manager
 	s.memory.builder = rowexec.NewOverrideBuilder(firstOf{shows{s}, s.memory})
 	s.engine.Analyzer.ExecBuilder = s.memory.builder
+	s.engine.Analyzer.Runner = nestedRunner{s.engine.Analyzer.Runner}
 	if s.users, err = openUsers(s.backend); err != nil {
 		return err
 	}

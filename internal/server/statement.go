@@ -17,6 +17,9 @@ type statement struct {
 	sent  uint64 // rows
 	ended bool   // its end was seen to
 
+	nested int // statements of procedures that lie in each other
+	parsed int // texts, its own and those of views, triggers and procedures
+
 	memory atomic.Int64 // bytes that it is known to hold, see memory.go
 }
 
