@@ -68,6 +68,7 @@ func sqlError(err error) error {
 
 // isDeadlock: the error ended the whole transaction.
 func isDeadlock(err error) bool {
+	err = gms.UnwrapError(err)
 	var e *mysql.SQLError
 	return errors.As(err, &e) && e.Num == mysql.ERLockDeadlock ||
 		errors.Is(err, hearth.ErrDeadlock) || errors.Is(err, dict.ErrDeadlock)

@@ -125,8 +125,12 @@ func (s *Session) leaveStatement(ctx *gms.Context, depth int, cause error) {
 		return // an outer one ended before
 	}
 	s.stmts = s.stmts[:depth]
-	if st := s.stmts[depth-1]; cause != nil && st.wrote && !isDeadlock(cause) {
-		if t := s.current(); t != nil && t.tx != nil {
+	if t := s.current(); cause != nil && t != nil && t.tx != nil {
+		switch st := s.stmts[depth-1]; {
+		case isDeadlock(cause): // a handler of the procedure may go on, in another transaction
+			s.SetIgnoreAutoCommit(false)
+			s.drop(t)
+		case st.wrote:
 			t.rollbackTo(st.undo, st.change) // its failure meets the next statement
 		}
 	}
