@@ -28,12 +28,15 @@ func (t *table) GetReferencedForeignKeys(ctx *gms.Context) ([]gms.ForeignKeyCons
 	return cloneKeys(t.def.backend.provider.schemaOf(ctx).ReferencedBy(t.def.rec.Database, t.def.rec.Name)), nil
 }
 
+// cloneKeys copies keys for GMS, all of them as resolved ones: GMS would resolve others in the next statement that changes rows, with a
+// change of their definition and a look at all rows, which MySQL does not have.
 func cloneKeys(keys []dict.ForeignKey) []gms.ForeignKeyConstraint {
 	if len(keys) == 0 {
 		return nil
 	}
 	keys = slices.Clone(keys)
 	for i := range keys {
+		keys[i].IsResolved = true
 		keys[i].Columns, keys[i].ParentColumns = slices.Clone(keys[i].Columns), slices.Clone(keys[i].ParentColumns)
 	}
 	return keys
@@ -45,10 +48,16 @@ func (t *table) AddForeignKey(ctx *gms.Context, fk gms.ForeignKeyConstraint) err
 		if err := a.nameIsFree(fk.Name); err != nil {
 			return err
 		}
-		a.rec.ForeignKeys = append(a.rec.ForeignKeys, fk)
+		a.rec.ForeignKeys = append(a.rec.ForeignKeys, a.resolved(fk))
 		a.sortKeys()
 		return a.put()
 	})
+}
+
+// resolved says of a key whether its parent is there.
+func (a *alteration) resolved(fk dict.ForeignKey) dict.ForeignKey {
+	fk.IsResolved = a.session.Schema().Table(fk.ParentDatabase, fk.ParentTable) != nil
+	return fk
 }
 
 // sortKeys puts the foreign keys in the order of their names, in which InnoDB shows them.
@@ -56,8 +65,7 @@ func (a *alteration) sortKeys() {
 	slices.SortFunc(a.rec.ForeignKeys, func(x, y dict.ForeignKey) int { return cmp.Compare(x.Name, y.Name) })
 }
 
-// orphanKeys makes the foreign keys that refer to a table unresolved, when it is dropped with foreign_key_checks off. GMS resolves them
-// when there is such a table again.
+// orphanKeys makes the foreign keys that refer to a table unresolved, when it is dropped with foreign_key_checks off.
 func (s *Session) orphanKeys(ctx *gms.Context, b *Backend, parent *dict.Table) error {
 	for _, fk := range s.Schema().ReferencedBy(parent.Database, parent.Name) {
 		rec := s.Schema().Table(fk.Database, fk.Table)
@@ -68,8 +76,11 @@ func (s *Session) orphanKeys(ctx *gms.Context, b *Backend, parent *dict.Table) e
 		if err != nil {
 			return err
 		}
-		fk.IsResolved = false
-		if err := def.plain.UpdateForeignKey(ctx, fk.Name, fk); err != nil {
+		err = def.plain.alter(ctx, func(a *alteration) error {
+			a.rec.ForeignKeys[findKey(a.rec, fk.Name)].IsResolved = false
+			return a.put()
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -118,7 +129,7 @@ func (t *table) UpdateForeignKey(ctx *gms.Context, name string, fk gms.ForeignKe
 				return err
 			}
 		}
-		a.rec.ForeignKeys[i] = fk
+		a.rec.ForeignKeys[i] = a.resolved(fk)
 		a.sortKeys()
 		return a.put()
 	})
