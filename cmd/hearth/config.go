@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -60,8 +61,13 @@ func (c configFile) Validate(app *kong.Application) error {
 	return nil
 }
 
-// Resolve implements kong.Resolver.
-func (c configFile) Resolve(_ *kong.Context, parent *kong.Path, flag *kong.Flag) (any, error) {
+// Resolve implements kong.Resolver. The environment goes before the file, and the command line before both.
+func (c configFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, name := range flag.Envs {
+		if _, set := os.LookupEnv(name); set {
+			return nil, nil
+		}
+	}
 	if v, ok := c[flag.Name]; ok {
 		return v, nil
 	}
