@@ -21,7 +21,7 @@ type Device struct {
 var situationNames = [...]string{idle: "idle", light: "light", contended: "contended"}
 
 func (b Bound) String() string {
-	return [...]string{BoundUnknown: "unknown", BoundOps: "operations", BoundBytes: "bytes"}[b]
+	return [...]string{BoundUnknown: "", BoundOps: "operations", BoundBytes: "bytes"}[b]
 }
 
 // Device tells what is known of the disk.

@@ -73,6 +73,8 @@ const (
 	// leastRead and mostRead bound a read of the load beside contending misses, in bytes. Below, operations cost more than bytes;
 	// above, nothing is gained. smallRead is for disks so slow that leastRead would be seldom.
 	smallRead, leastRead, mostRead = 64 << 10, 256 << 10, 1 << 20
+	// leastFree, in bytes, is what an operation beside contending misses is worth at least, unless bytes are what is short.
+	leastFree = 128 << 10
 	// idleRead and lightRead are its size otherwise.
 	idleRead, lightRead = 512 << 10, 256 << 10
 	// idleDepth, lightDepth and contendedDepth are how many reads of the load are on the disk at a time.
@@ -125,7 +127,7 @@ func (g *governor) admit(now time.Time, earned float64) (size, free int, again t
 	g.inFlight++
 	g.tokens = max(g.tokens-float64(size), -float64(size))
 	g.credit = max(g.credit-1, -1)
-	return size, g.free(size), 0
+	return size, g.free(), 0
 }
 
 // done ends a read that was admitted with size and has read so many bytes.
@@ -258,12 +260,16 @@ func (g *governor) starved() bool {
 }
 
 // free is how many pages cost as much as an operation.
-func (g *governor) free(size int) int {
-	switch known := g.judge.opBytes; {
-	case known > 0:
-		return int(known/page.Size + 0.5)
-	case g.situation == contended:
-		return max(size/page.Size, 1) // operations are what is short
+func (g *governor) free() int {
+	known := g.judge.opBytes
+	if g.situation == contended && g.judge.bound != BoundBytes {
+		// Operations are what is short: whatever the disk may think of them, so many bytes are there for each.
+		if ops := g.judge.missOps(&g.history) * g.opsShare(); ops > 0 {
+			known = max(known, min(g.rate()/ops, mostRead), leastFree)
+		}
 	}
-	return defaultFree
+	if known == 0 {
+		return defaultFree
+	}
+	return int(known/page.Size + 0.5)
 }

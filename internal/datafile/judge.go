@@ -71,6 +71,8 @@ const (
 	// aroundShare of the budget beyond that goes to the neighbours of misses, the rest to the load. A neighbour costs no operation
 	// and makes no queue; but those whom nobody misses the neighbours of would never come.
 	aroundShare = 0.6
+	// alike are numbers that differ by less.
+	alike = 0.96
 	// mostAround bounds the neighbours, in pages.
 	mostAround = 16
 )
@@ -130,17 +132,21 @@ func (j *judge) lower() {
 }
 
 // weigh finds out what operations cost beside bytes. Before the probe and in it the disk was as busy as it can be:
-// a*ops + b*bytes was 1 both times, a and b what one of them takes.
+// a*ops + b*bytes was 1 both times, a and b what one of them takes. If both times were alike they tell nothing.
 func (j *judge) weigh() {
 	o0, b0, o1, b1 := j.alone.ops(), j.alone.bytes(), j.before.ops(), j.before.bytes()
-	det := o0*b1 - o1*b0
-	if det <= 0 { // more operations and not more bytes: only bytes count
-		j.opBytes, j.bound = 1, BoundBytes
+	if o1 > alike*o0 && b0 > alike*b1 {
 		return
 	}
+	det := o0*b1 - o1*b0
 	a, b := max((b1-b0)/det, 0), max((o0-o1)/det, 0)
-	j.opBytes = mostRead
-	if b > 0 {
+	switch {
+	case det <= 0 || a == 0: // fewer operations and not more bytes: only bytes count
+		j.opBytes, j.bound = 1, BoundBytes
+		return
+	case b == 0:
+		j.opBytes = mostRead
+	default:
 		j.opBytes = min(a/b, mostRead)
 	}
 	j.bound = BoundOps

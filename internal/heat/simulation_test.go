@@ -6,10 +6,8 @@ import (
 	"io/fs"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"sort"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -171,7 +169,7 @@ type trial struct {
 	hit     time.Duration // what a hit takes
 
 	cum     []float64
-	brought atomic.Int64 // pages, by the load
+	brought *atomic.Int64 // pages, by the load
 }
 
 // second is what happened in one.
@@ -208,6 +206,7 @@ func (x *trial) run(t testing.TB) (seconds []second, over time.Duration) {
 		sum += h
 		x.cum[i] = sum
 	}
+	x.brought = new(atomic.Int64)
 	present := make([]atomic.Bool, x.pages)
 	var here atomic.Int64
 	bring := func(i int) {
@@ -298,27 +297,19 @@ func (x *trial) run(t testing.TB) (seconds []second, over time.Duration) {
 
 func (x *trial) plan(heats []float64, present []atomic.Bool) *plan {
 	l := &list{}
-	bands := map[int]int{}
 	least := math.Inf(1)
 	for _, h := range heats {
 		least = min(least, h)
 	}
-	bandOf := func(h float64) int {
-		if x.theta == 0 { // as sampling makes it
-			return int(hashOf(h) % 2)
-		}
-		return -int(math.Log2(h / least))
-	}
 	low := 0
 	for _, h := range heats {
-		low = min(low, bandOf(h))
+		low = max(low, int(math.Log2(h/least)))
 	}
 	for i, h := range heats {
-		b := bandOf(h) - low
-		if x.theta == 0 {
+		b := low - int(math.Log2(h/least))
+		if x.theta == 0 { // sampling makes two bands of one
 			b = int(uint64(i)*0x9E3779B97F4A7C15>>62) & 1
 		}
-		bands[b]++
 		l.add(b, page.MakeID(1, uint32(i)))
 	}
 	for len(l.header.Bands) < len(l.pending) {
@@ -330,8 +321,6 @@ func (x *trial) plan(heats []float64, present []atomic.Bool) *plan {
 		has: func(id page.ID) bool { return present[id.No()].Load() }, settle: func(int, pool.Outcome) {},
 	}
 }
-
-func hashOf(h float64) uint64 { return math.Float64bits(h) * 0x9E3779B97F4A7C15 >> 32 }
 
 func (x *trial) loader(ctx context.Context, files *datafile.Set, p *plan, bring func(int)) {
 	r := new(pool.Run)
@@ -381,68 +370,76 @@ func (x *trial) miss(ctx context.Context, files *datafile.Set, p *plan, i int, b
 	bring(i)
 }
 
-func TestSimulation(t *testing.T) {
+// TestLoadBesideReaders is what a load promises, on disks of several kinds.
+func TestLoadBesideReaders(t *testing.T) {
+	const mb = 1e6
 	flashDisk := func() disk {
-		return &flash{latency: 90 * time.Microsecond, bytesPerSecond: 900e6, channels: make([]time.Time, 8)}
+		return &flash{latency: 90 * time.Microsecond, bytesPerSecond: 900 * mb, channels: make([]time.Time, 8)}
 	}
-	disks := map[string]func() disk{
-		"volume": func() disk { return &volume{iops: 3000, bytesPerSecond: 125e6, latency: 300 * time.Microsecond} },
-		"throttle": func() disk {
-			return &throttle{iops: 3000, bytesPerSecond: 125e6, slice: tickSlice, below: flashDisk()}
-		},
-		"bytes":   func() disk { return &volume{bytesPerSecond: 50e6, latency: 300 * time.Microsecond} },
-		"ops":     func() disk { return &volume{iops: 3000, bytesPerSecond: 1e9, latency: 300 * time.Microsecond} },
-		"flash":   flashDisk,
-		"spindle": func() disk { return &spindle{seek: 8 * time.Millisecond, bytesPerSecond: 150e6} },
+	cloud := func() disk { return &volume{iops: 3000, bytesPerSecond: 125 * mb, latency: 300 * time.Microsecond} }
+	kernel := func() disk {
+		return &throttle{iops: 3000, bytesPerSecond: 125 * mb, slice: 100 * time.Millisecond, below: flashDisk()}
 	}
-	for _, name := range strings.Fields(os.Getenv("SIMDISK")) {
-		for _, r := range strings.Fields(os.Getenv("SIMREADERS")) {
-			t.Run(name+" "+r, func(t *testing.T) {
-				x := &trial{pages: 220_000, seconds: 90, hit: 8 * time.Microsecond}
-				if z := os.Getenv("SIMZIPF"); z != "" {
-					fmt.Sscan(z, &x.theta)
-				}
-				if z := os.Getenv("SIMPAGES"); z != "" {
-					fmt.Sscan(z, &x.pages)
-				}
-				fmt.Sscan(r, &x.readers)
-				if strings.HasPrefix(r, "r") {
-					fmt.Sscan(r[1:], &x.rate)
-					x.readers = 64
-				}
-				var cold, warm []second
-				var over time.Duration
-				synctest.Test(t, func(t *testing.T) {
-					x.disk, x.order = disks[name](), ""
-					x.brought.Store(0)
-					cold, _ = x.run(t)
-				})
-				synctest.Test(t, func(t *testing.T) {
-					x.disk, x.order = disks[name](), OrderHeat
-					if o := os.Getenv("SIMORDER"); o != "" {
-						x.order = Order(o)
-					}
-					warm, over = x.run(t)
-				})
-				worst, at, share := 9.0, 0, 1.0
-				for i, s := range warm {
-					if i < len(cold) && cold[i].reads > 0 {
-						if q := float64(s.reads) / float64(cold[i].reads); q < worst {
-							worst, at = q, i+1
-						}
-					}
-					if s.missBytes > 0 && s.loaded < x.pages*98/100 {
-						share = min(share, float64(s.loadBytes)/float64(s.loadBytes+s.missBytes))
-					}
-					if os.Getenv("SIMV") != "" && i < len(cold) {
-						d := s.device
-						t.Logf("%3d %v | cold %d | %s bud %.1f ar %.2f free %.1f bd %v S %d ops %.0f most %.0f", i+1, s, cold[i].reads, d.Situation, d.Budget/1e6, d.Around, d.OpBytes/16384, d.Bound, d.ReadBytes>>10, d.IOPS, d.BytesPerSecond/1e6)
-					}
-				}
-				t.Logf("RESULT %s readers %s: over after %v, worst second %d at %.3f of cold, least share %.3f", name, r, over, at, worst, share)
+	for _, c := range []struct {
+		name    string
+		disk    func() disk
+		readers int
+		rate    float64
+		theta   float64
+		within  int     // seconds until everything is there
+		least   float64 // of the reads of the same second of a cold start, in the first seconds
+		share   float64 // of the bytes, that the load gets in every second
+	}{
+		{name: "cloud volume", disk: cloud, readers: 16, within: 42, least: 0.9, share: 0.09},
+		{name: "cloud volume, zipf", disk: cloud, readers: 16, theta: 0.99, within: 45, least: 0.9, share: 0.09},
+		{name: "throttled by the kernel", disk: kernel, readers: 16, within: 45, least: 0.88, share: 0.08},
+		{name: "throttled by the kernel, few readers", disk: kernel, readers: 4, within: 45, least: 0.88, share: 0.08},
+		{name: "throttled by the kernel, reads arrive", disk: kernel, readers: 64, rate: 2500, within: 60, least: 0.95, share: 0.09},
+		{name: "only bytes are short", disk: func() disk { return &volume{bytesPerSecond: 50 * mb, latency: 300 * time.Microsecond} },
+			readers: 16, least: 0.8, share: 0.06},
+		{name: "only operations are short", disk: func() disk { return &volume{iops: 3000, bytesPerSecond: 1000 * mb, latency: 300 * time.Microsecond} },
+			readers: 16, within: 35, least: 0.9, share: 0.09},
+		{name: "flash", disk: flashDisk, readers: 4, within: 15, least: 0.85, share: 0.06},
+		{name: "spindle", disk: func() disk { return &spindle{seek: 8 * time.Millisecond, bytesPerSecond: 150 * mb} }, readers: 16, least: 0.8},
+		{name: "cloud volume, nobody reads", disk: cloud, within: 30},
+		{name: "flash, nobody reads", disk: flashDisk, within: 5},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && c.theta == 0 && c.name != "cloud volume" {
+				t.Skip("short")
+			}
+			x := trial{pages: 220_000, readers: c.readers, rate: c.rate, theta: c.theta, hit: 8 * time.Microsecond}
+			var cold, warm []second
+			var over time.Duration
+			synctest.Test(t, func(t *testing.T) {
+				x := x
+				x.disk, x.seconds = c.disk(), 8
+				cold, _ = x.run(t)
 			})
-		}
+			synctest.Test(t, func(t *testing.T) {
+				x := x
+				x.disk, x.seconds, x.order = c.disk(), max(c.within, 20), OrderHeat
+				warm, over = x.run(t)
+			})
+			failed := func(format string, args ...any) { t.Helper(); t.Errorf(format, args...) }
+			if c.within > 0 && over == 0 {
+				failed("not everything is there after %d s", c.within)
+			}
+			for i, s := range warm {
+				if i < len(cold) && float64(s.reads) < c.least*float64(cold[i].reads) {
+					failed("second %d: %d reads, want %.2f of the %d of a cold start", i+1, s.reads, c.least, cold[i].reads)
+				}
+				busy := s.missBytes > 0 && s.loaded < x.pages*95/100
+				if share := float64(s.loadBytes) / float64(s.loadBytes+s.missBytes); busy && share < c.share {
+					failed("second %d: the load has %.3f of the bytes, want %.2f", i+1, share, c.share)
+				}
+			}
+			if t.Failed() || testing.Verbose() {
+				for i, s := range warm {
+					d := s.device
+					t.Logf("%3d %v %v %v budget %.1f around %.2f free %.1f read %d", i+1, s, d.Situation, d.Bound, d.Budget/mb, d.Around, d.OpBytes/page.Size, d.ReadBytes>>10)
+				}
+			}
+		})
 	}
 }
-
-const tickSlice = 100 * time.Millisecond

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/hearthdb/hearth/internal/datafile"
 	"github.com/hearthdb/hearth/internal/pool"
 )
 
@@ -33,6 +34,14 @@ func (x *load) fill(s *Status) {
 	s.BytesPerSecond = bytes
 	if pages > 0 {
 		s.SecondsLeft = float64(s.Left) / pages
+	}
+}
+
+func deviceOf(d datafile.Device) Device {
+	return Device{
+		Situation: d.Situation, Bound: d.Bound.String(), IOPS: d.IOPS, BytesPerSecond: d.BytesPerSecond, Budget: d.Budget,
+		OpBytes: d.OpBytes, Around: d.Around, ReadBytes: int64(d.ReadBytes), InFlight: d.InFlight, Share: d.Share,
+		MissLatency: d.MissLatency.Seconds(), MissAlone: d.MissAlone.Seconds(),
 	}
 }
 

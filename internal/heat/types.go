@@ -85,26 +85,20 @@ type Status struct {
 	LongestStall time.Duration `json:"longest_stall"`
 }
 
-// Bound says what holds a device back.
-type Bound string
-
-const (
-	BoundUnknown   Bound = ""
-	BoundNone      Bound = "none"      // nothing found yet: it answers as fast as it is asked
-	BoundIOPS      Bound = "iops"      // operations a second
-	BoundBandwidth Bound = "bandwidth" // bytes a second
-)
-
-// Device is what the load found out about the disk by watching it. Zero means not found out.
+// Device is what the loads found out about the disk by watching it, and what they make of it. Zero means not known.
 type Device struct {
-	Bound          Bound   `json:"bound"`
-	IOPS           float64 `json:"iops"`             // reads a second at most
-	BytesPerSecond float64 `json:"bytes_per_second"` // read at most
-	ReadBytes      int64   `json:"read_bytes"`       // size of one read of the load, now
-	InFlight       int     `json:"in_flight"`        // reads of the load at a time, now
-	Share          float64 `json:"share"`            // of the device's bytes that went to the load, over the last second
-	MissLatency    float64 `json:"miss_latency"`     // seconds a foreground miss takes beside the load
-	MissAlone      float64 `json:"miss_alone"`       // seconds it takes without
+	Situation      string  `json:"situation"`        // idle: nobody waits for pages; light: now and then; contended: always
+	Bound          string  `json:"bound,omitempty"`  // of those who wait, when contended: operations, bytes
+	IOPS           float64 `json:"iops"`             // reads a second, the most seen when contended
+	BytesPerSecond float64 `json:"bytes_per_second"` // the most seen
+	Budget         float64 `json:"budget"`           // bytes a second that may be read without hurting those who wait, when contended
+	OpBytes        float64 `json:"op_bytes"`         // bytes that take the disk as long as an operation
+	Around         float64 `json:"around"`           // pages that a miss reads
+	ReadBytes      int64   `json:"read_bytes"`       // of one read of the load
+	InFlight       int     `json:"in_flight"`        // reads of the load
+	Share          float64 `json:"share"`            // of the disk's bytes that go to the load
+	MissLatency    float64 `json:"miss_latency"`     // seconds a miss takes
+	MissAlone      float64 `json:"miss_alone"`       // seconds it takes without the load, when contended
 }
 
 // Accounting says what the pages were worth that loads brought in. Pages = Used + Unused + EvictedUnused.

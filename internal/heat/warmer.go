@@ -296,6 +296,7 @@ func (w *Warmer) Status() Status {
 	if l != nil && s.Error == "" {
 		l.fill(&s)
 	}
+	s.Device = deviceOf(w.cfg.Files.Device())
 	p := w.cfg.Pool.Prewarmed()
 	s.Accounting = Accounting{Pages: p.Pages, Used: p.Used, Unused: p.Pages - p.Used - p.Evicted, EvictedUnused: p.Evicted, Hits: p.Hits}
 	return s

@@ -233,6 +233,7 @@ func (g *Group) Commit() (page.LSN, error) {
 			continue
 		}
 		h.Page.SetLSN(end)
+		noteFreed(d, h.Page)
 		d.LSN.Store(uint64(end))
 		d.State.Store(region.StateReady)
 		d.End(int(h.frame))

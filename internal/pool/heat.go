@@ -11,7 +11,7 @@ import (
 
 // The heat word of a descriptor: bits 0-1 count uses for replacement (S3-FIFO's freq), then the heat, a count of sampled
 // hits that is halved now and then (see cool). The two highest bits mark a page that Load brought in: before its first use, and
-// after it.
+// after it. The third marks a free page.
 //
 // A page before its first use has a freq below freqMask, so that its first touch writes to the word and sees the mark: for a
 // hit of a hot page the marks cost nothing.
@@ -20,7 +20,8 @@ const (
 	heatShift  = 2
 	markUnused = 1 << 31
 	markUsed   = 1 << 30
-	markMask   = markUnused | markUsed
+	markFreed  = 1 << 29 // the page was given back to its space: nobody wants it again
+	markMask   = markUnused | markUsed | markFreed
 
 	// MaxHeat is where the heat of a page stops growing.
 	MaxHeat = 1 << 24
@@ -64,8 +65,23 @@ func (p *Pool) firstUse(d *region.Desc, h uint32) {
 // change alters a heat word that others may be touching, unless they do at this moment.
 func change(d *region.Desc, from, to uint32) { d.Heat.CompareAndSwap(from, to) }
 
-// Heats is the highest heat word that Snapshot tells and Want takes: heat and freq.
-const Heats = MaxHeat<<heatShift | freqMask
+// noteFreed marks a page that a group has given back to its space, or takes the mark away. It is latched exclusively.
+func noteFreed(d *region.Desc, pg *page.Page) {
+	h := d.Heat.Load()
+	switch freed := pg.Kind() == page.KindFree; {
+	case freed && h&markFreed == 0:
+		d.Heat.Store(h | markFreed)
+	case !freed && h&markFreed != 0:
+		d.Heat.Store(h &^ markFreed)
+	}
+}
+
+// Heats masks heat and freq in a heat word: what Snapshot tells and Want takes.
+const Heats = 1<<27 - 1
+
+// Both fit, and the marks lie above.
+const _ = uint(Heats - (MaxHeat<<heatShift | freqMask))
+const _ = uint(markFreed - 1 - Heats)
 
 // cool halves all heat, at most every coolEvery.
 func (p *Pool) cool() {
@@ -105,22 +121,24 @@ func (p *Pool) halve() {
 	}
 }
 
-// walkSlice is how many descriptors a walk looks at before it lets others run, in frames: some 10 us.
-const walkSlice = 1024
-
+// breathe lets others run after every so many frames, some 100 us.
 func (p *Pool) breathe(f uint32) {
-	if f%walkSlice == walkSlice-1 {
+	const after = 16 << 10
+	if f%after == after-1 {
 		runtime.Gosched()
 	}
 }
 
-// Warm is a page in the pool and its heat word, at most Heats.
+// Warm is a page in the pool and its heat word, masked by Heats.
 type Warm struct {
 	ID   page.ID
 	Heat uint32
 }
 
-// Snapshot walks over the descriptors, without a latch, and tells which pages are in the pool. What comes or goes meanwhile
+// walkSlice is how many descriptors Snapshot looks at for one slice, in frames: some 10 us.
+const walkSlice = 1024
+
+// Snapshot walks over the descriptors, without a latch, and tells which pages are in the pool, save those that are free. What comes or goes meanwhile
 // may be told or not. It gives slices, behind each of which the caller should let others run.
 func (p *Pool) Snapshot() iter.Seq[[]Warm] {
 	return func(yield func([]Warm) bool) {
@@ -128,8 +146,8 @@ func (p *Pool) Snapshot() iter.Seq[[]Warm] {
 		for f := range uint32(p.n) {
 			d := p.desc(f)
 			id, state := page.ID(d.ID.Load()), d.State.Load()
-			if state == region.StateReady || state == region.StateUnverified {
-				slice = append(slice, Warm{id, d.Heat.Load() &^ markMask})
+			if h := d.Heat.Load(); h&markFreed == 0 && (state == region.StateReady || state == region.StateUnverified) {
+				slice = append(slice, Warm{id, h &^ markMask})
 			}
 			if f%walkSlice == walkSlice-1 || int(f) == p.n-1 {
 				if !yield(slice) {

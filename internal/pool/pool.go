@@ -127,8 +127,8 @@ func (p *Pool) adopt() error {
 				case region.StateUnverified:
 					if p.table.pushUnique(p, id, f) {
 						kept[w] = append(kept[w], f)
-						if h := d.Heat.Load(); h&markMask != 0 { // of an earlier life
-							d.Heat.Store(h &^ markMask)
+						if h := d.Heat.Load(); h&(markUnused|markUsed) != 0 { // by an earlier life
+							d.Heat.Store(h &^ (markUnused | markUsed))
 						}
 						continue
 					}

@@ -35,6 +35,7 @@ func (g *Group) EndRedo(end page.LSN, failed bool) {
 		}
 		h.Page.SetLSN(end)
 		d := g.p.desc(h.frame)
+		noteFreed(d, h.Page)
 		d.LSN.Store(uint64(end))
 		d.State.Store(region.StateReady)
 		d.End(int(h.frame))

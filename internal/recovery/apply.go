@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/hearthdb/hearth/internal/page"
+	"github.com/hearthdb/hearth/internal/pool"
 	"github.com/hearthdb/hearth/internal/region"
 )
 
@@ -72,7 +73,7 @@ func (p *Plan) shrink(r *region.Region, frames int) {
 		if d.State.Load() != region.StateUnverified {
 			continue
 		}
-		worth := uint64(d.Heat.Load())
+		worth := uint64(d.Heat.Load() & pool.Heats)
 		if d.First.Load() != 0 {
 			worth |= 1 << 40
 		}
