@@ -129,7 +129,9 @@ func runIsolation(t *testing.T, name string, steps []isolationStep) {
 		if c.waiting {
 			t.Errorf("%s: the script ends, and %s still waits", name, name)
 		}
+		c.close()
 	}
+	sound(t, b)
 }
 
 // openBackend opens an empty database that is gone with the test.

@@ -10,7 +10,7 @@ import (
 )
 
 // loadMemory is how many bytes of entries a loader sorts at a time.
-const loadMemory = 64 << 20
+var loadMemory = 64 << 20 // a variable for tests
 
 // loader fills a new tree with entries that come in any order. What fits into loadMemory is sorted and loaded page by page; of what
 // does not, one sorted run after the other is put.
