@@ -136,6 +136,16 @@ func (m authMethod) AuthPluginData() ([]byte, error) {
 // HandleAuthPluginData implements mysql.AuthMethod.
 func (m authMethod) HandleAuthPluginData(c *mysql.Conn, name string, salt, answer []byte, addr net.Addr) (mysql.Getter, error) {
 	cl := clientOf(c)
+	u, err := m.admit(cl, name, salt, answer, addr)
+	if err != nil {
+		return nil, err
+	}
+	cl.login(u.User, u.Host)
+	return gms.MysqlConnectionUser{User: u.User, Host: u.Host}, nil
+}
+
+// admit decides whether the client is the user. The error is for the client.
+func (m authMethod) admit(cl *client, name string, salt, answer []byte, addr net.Addr) (*mysql_db.User, error) {
 	host := hostOf(addr)
 	cl.mu.Lock()
 	cl.mu.user, cl.mu.host = name, host
@@ -166,8 +176,7 @@ func (m authMethod) HandleAuthPluginData(c *mysql.Conn, name string, salt, answe
 		m.server.refusedFull.Add(1)
 		return nil, errTooManyConnections
 	}
-	cl.login(u.User, u.Host)
-	return gms.MysqlConnectionUser{User: u.User, Host: u.Host}, nil
+	return u, nil
 }
 
 // proves: the client knows the user's password.

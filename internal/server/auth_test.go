@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	vitess "github.com/dolthub/vitess/go/mysql"
 	"github.com/go-sql-driver/mysql"
 )
 
@@ -182,5 +183,49 @@ func TestOpenRoot(t *testing.T) {
 	exec(t, root, "ALTER USER root@localhost IDENTIFIED BY 'secret'")
 	if s.RootIsOpen() {
 		t.Error("root has a password now, and is called open")
+	}
+}
+
+func TestChangeUser(t *testing.T) {
+	s := start(t)
+	root := conn(t, open(t, s))
+	exec(t, root, "CREATE USER other@localhost IDENTIFIED WITH mysql_native_password BY 'secret'")
+	exec(t, root, "GRANT SELECT ON test.* TO other@localhost")
+	change := func(c *rawClient, user, password, db string) []byte {
+		t.Helper()
+		c.command(comChangeUser, user+"\x00\x00"+db+"\x00\x21\x00mysql_native_password\x00")
+		b := c.must(c.read())
+		if b[0] != 0xfe {
+			t.Fatalf("change to %s: %q", user, b)
+		}
+		_, salt, _ := strings.Cut(string(b[1:]), "\x00")
+		c.write(vitess.ScrambleMysqlNativePassword([]byte(salt[:saltBytes]), []byte(password)))
+		return c.must(c.read())
+	}
+	c := rawLogin(t, s, 0)
+	c.query("SET @x = 1")
+	c.query("BEGIN")
+	c.prepare("SELECT 1")
+	if b := change(c, "other", "secret", "test"); b[0] != 0 {
+		t.Fatalf("change: %q", b)
+	}
+	got, err := c.query("SELECT CURRENT_USER(), DATABASE(), @x")
+	if err != nil || len(got) != 1 || strings.Join(got[0], " ") != "other@localhost test " {
+		t.Errorf("after a change: %q, %v", got, err)
+	}
+	if _, err := c.query("CREATE TABLE mine (a INT)"); err == nil {
+		t.Error("the new user has the rights of the old one")
+	}
+	if b := change(c, "root", "", ""); b[0] != 0 {
+		t.Fatalf("change back: %q", b)
+	}
+	if b := change(c, "other", "wrong", ""); b[0] != 0xff || rawError(b).number() != erAccessDenied {
+		t.Errorf("a wrong password: %q", b)
+	}
+	if _, err := c.query("SELECT 1"); err == nil {
+		t.Error("the connection goes on after a failed change")
+	}
+	if n := s.preparedCount.Load(); n != 0 {
+		t.Errorf("%d prepared statements are left", n)
 	}
 }

@@ -25,6 +25,7 @@ func (h handler) NewConnection(c *mysql.Conn) {
 	cl.mu.since = cl.opened
 	w.dropped = cl.drop
 	w.statistics = h.oneLine
+	w.changeUser = cl.changeUser
 	c.ClientData = cl
 	c.StatusFlags |= mysql.ServerStatusAutocommit
 	h.clients.add(cl)
@@ -67,10 +68,11 @@ func (cl *client) endSession() {
 
 // ComInitDB implements mysql.Handler.
 func (h handler) ComInitDB(c *mysql.Conn, db string) error {
-	use := "USE `" + strings.ReplaceAll(db, "`", "``") + "`"
-	_, err := clientOf(c).run(context.Background(), command{text: use, send: func(*sqltypes.Result, bool) error { return nil }})
+	_, err := clientOf(c).run(context.Background(), command{text: useText(db), send: func(*sqltypes.Result, bool) error { return nil }})
 	return err
 }
+
+func useText(db string) string { return "USE `" + strings.ReplaceAll(db, "`", "``") + "`" }
 
 // ComQuery implements mysql.Handler.
 func (h handler) ComQuery(ctx context.Context, c *mysql.Conn, text string, send mysql.ResultSpoolFn) error {
@@ -129,14 +131,19 @@ func (h handler) WarningCount(c *mysql.Conn) uint16 {
 func (h handler) ComResetConnection(c *mysql.Conn) error {
 	cl := clientOf(c)
 	db := cl.session.GetCurrentDatabase()
-	cl.endSession()
-	for id := range cl.prepared {
-		cl.drop(id)
-	}
+	cl.leave()
 	cl.newSession()
 	cl.session.SetCurrentDatabase(db)
 	cl.setStatusFlags()
 	return nil
+}
+
+// leave ends the session, and what was prepared in it.
+func (cl *client) leave() {
+	cl.endSession()
+	for id := range cl.prepared {
+		cl.drop(id)
+	}
 }
 
 // ParserOptionsForConnection implements mysql.Handler. It is asked about statements to prepare, which the library parses in vain.

@@ -75,8 +75,9 @@ type wire struct {
 
 	text string // of the command that prepares a statement, see look
 
-	dropped    func(statement uint32) // COM_STMT_CLOSE, of which the library tells nobody
-	statistics func() string          // the answer to COM_STATISTICS, which the library does not know
+	dropped    func(statement uint32)  // COM_STMT_CLOSE, of which the library tells nobody
+	statistics func() string           // the answer to COM_STATISTICS, which the library does not know
+	changeUser func(body []byte) error // COM_CHANGE_USER, which it does not know either
 }
 
 // wireRules are the bounds of one connection.
@@ -102,6 +103,7 @@ const (
 	comQuery       = 0x03
 	comStatistics  = 0x09
 	comProcessKill = 0x0c
+	comChangeUser  = 0x11
 	comStmtPrepare = 0x16
 	comStmtExecute = 0x17
 	comStmtClose   = 0x19
@@ -129,7 +131,7 @@ type wireWriter struct{ w *wire }
 func (x wireWriter) Write(p []byte) (int, error) {
 	w := x.w
 	if w.serving {
-		if now := time.Now(); now.Sub(w.writeBy) > -w.rules.write+w.rules.write/8 {
+		if now := time.Now(); now.Sub(w.writeBy) > -w.rules.write+w.rules.write/8 && !w.killed.Load() {
 			w.writeBy = now.Add(w.rules.write)
 			w.raw.SetWriteDeadline(w.writeBy)
 		}
@@ -264,15 +266,30 @@ func (w *wire) look() error {
 		if b, err = w.whole(); err == nil && len(b) == 5 {
 			w.hand(fmt.Appendf([]byte{comQuery}, "KILL %d", binary.LittleEndian.Uint32(b[1:])))
 		}
+	case comChangeUser:
+		if b, err = w.whole(); err == nil {
+			err = w.changeUser(b[1:])
+		}
+		if err == nil {
+			err = w.nextCommand()
+		}
 	case comStatistics:
 		if _, err = w.whole(); err == nil {
 			err = w.say([]byte(w.statistics()))
 		}
 		if err == nil {
-			err = w.nextChunk()
+			err = w.nextCommand()
 		}
 	}
 	return err
+}
+
+// nextCommand goes on to the next one: this was answered here.
+func (w *wire) nextCommand() error {
+	if err := w.out.Flush(); err != nil {
+		return err
+	}
+	return w.nextChunk()
 }
 
 // peek at the first n bytes of the packet, or at all it has, if that is less: the library refuses it then.
