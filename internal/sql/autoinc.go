@@ -39,12 +39,12 @@ func (t *table) GetNextAutoIncrementValue(ctx *gms.Context, given any) (uint64, 
 	}
 	increment, offset := uint64(1), uint64(1)
 	if value == 0 {
-		increment, offset = uint64(s.intVariable(ctx, "auto_increment_increment", 1)), uint64(s.intVariable(ctx, "auto_increment_offset", 1))
+		increment, offset = s.settings.autoStep, s.settings.autoOffset
 	}
 	if rec.Temporary {
-		return s.temporary.next(rec, value, max(increment, 1), max(offset, 1)), nil
+		return s.temporary.next(rec, value, increment, offset), nil
 	}
-	n, err := t.def.backend.dict.NextAuto(ctx, rec, value, max(increment, 1), max(offset, 1))
+	n, err := t.def.backend.dict.NextAuto(ctx, rec, value, increment, offset)
 	return n, sqlError(err)
 }
 

@@ -197,7 +197,8 @@ func parseLock(comment string) (l rowLock, ok bool, err error) {
 func walksTables(n gms.Node) (walks bool) {
 	transform.Inspect(n, func(n gms.Node) bool {
 		switch n := n.(type) {
-		case *plan.ShowTables, *plan.ShowTableStatus:
+		case *plan.ShowTables, *plan.ShowTableStatus,
+			*plan.Truncate: // for tables that refer to the one, which is locked by now
 			walks = true
 		case *plan.ResolvedTable:
 			if _, ok := n.Table.(*information_schema.InformationSchemaTable); ok {

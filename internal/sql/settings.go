@@ -34,11 +34,15 @@ type settings struct {
 	readOnly     bool
 	lockWait     time.Duration // of row locks
 	metadataWait time.Duration // of metadata locks
+	autoStep     uint64        // auto_increment_increment
+	autoOffset   uint64        // auto_increment_offset
 }
 
 // watched are the variables that settings are made of.
 var watched = map[string]bool{
 	gms.AutoCommitSessionVar:   true,
+	"auto_increment_increment": true,
+	"auto_increment_offset":    true,
 	"transaction_isolation":    true,
 	"tx_isolation":             true,
 	"transaction_read_only":    true,
@@ -59,6 +63,8 @@ func (s *Session) readSettings(ctx *gms.Context) {
 		isolation:    s.isolationVariable(ctx),
 		readOnly:     s.intVariable(ctx, "transaction_read_only", 0) != 0,
 		lockWait:     time.Duration(s.intVariable(ctx, "innodb_lock_wait_timeout", defaultLockWaitSec)) * time.Second,
+		autoStep:     uint64(max(s.intVariable(ctx, "auto_increment_increment", 1), 1)),
+		autoOffset:   uint64(max(s.intVariable(ctx, "auto_increment_offset", 1), 1)),
 		metadataWait: time.Duration(s.intVariable(ctx, "lock_wait_timeout", 31536000)) * time.Second,
 	}
 }
