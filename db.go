@@ -130,7 +130,7 @@ func (db *DB) close(ctx context.Context, flush bool) error {
 	left := db.awaitTransactions()
 	db.stop()
 	db.wg.Wait()
-	db.warmer.Close(ctx, db.opts.HeatDumpAtShutdown == On && db.dead.Load() == nil)
+	db.warmer.Close(ctx, db.dead.Load() == nil)
 	var errs []error
 	keep := func(what string, err error) bool {
 		if err != nil {

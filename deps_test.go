@@ -36,9 +36,10 @@ const imports = `
 	check     <- page file wal region datafile pool space btree txn recovery
 
 	heat      <- page file pool datafile
+	admin     <- heat
 	admin     <- hearth
 
-	hearth    <- page file wal region datafile pool space btree lock txn recovery check heat
+	hearth    <- page file wal region datafile pool space btree lock txn recovery check heat admin
 
 	rows      <- github.com/dolthub/go-mysql-server/... github.com/dolthub/vitess/... github.com/shopspring/decimal
 	dict      <- hearth github.com/dolthub/go-mysql-server/...

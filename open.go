@@ -321,8 +321,7 @@ func (s *start) openPool(context.Context) error {
 	s.onFailure(func() error { db.pool.Close(); return nil })
 	db.warmer = heat.New(heat.Config{
 		FS: s.opts.fs, Dir: filepath.Join(s.dir, heatDir), UUID: s.control.UUID, Pool: db.pool, Files: db.files,
-		LSN: l.Tail, Logger: s.opts.Logger, Interval: s.opts.HeatDumpInterval, Percent: s.opts.HeatDumpPercent,
-		Kept: s.opts.HeatDumpsKept, Order: s.opts.PrewarmOrder,
+		LSN: l.Tail, Logger: s.opts.Logger, Kept: s.opts.HeatDumpsKept, Settings: s.opts.warmthSettings(),
 	})
 	return nil
 }

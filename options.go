@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hearthdb/hearth/internal/file"
+	"github.com/hearthdb/hearth/internal/heat"
 	"github.com/hearthdb/hearth/internal/page"
 	"github.com/hearthdb/hearth/internal/pool"
 	"github.com/hearthdb/hearth/internal/region"
@@ -91,8 +92,7 @@ const (
 	DefaultHeatDumpsKept    = 3
 	DefaultPrewarmLimit     = time.Minute
 	DefaultPrewarmFloor     = 10
-	// MaxPrewarmFloor leaves the readers their part.
-	MaxPrewarmFloor = 90
+	MaxPrewarmFloor         = heat.MaxFloor
 
 	// MinLogSegments is how many segments a log is at least long.
 	MinLogSegments = 4
@@ -190,14 +190,22 @@ func (o *Options) warmthDefaults() {
 }
 
 func (o *Options) checkWarmth(bad func(cond bool, format string, args ...any)) {
-	bad(o.HeatDumpPercent < 1 || o.HeatDumpPercent > 100, "heat dump percent is %d, want 1 to 100", o.HeatDumpPercent)
 	bad(o.HeatDumpAtShutdown != On && o.HeatDumpAtShutdown != Off, "heat dump at shutdown is %q, want on or off", o.HeatDumpAtShutdown)
 	bad(o.HeatDumpsKept < 1, "heat dumps kept is %d, want at least 1", o.HeatDumpsKept)
 	bad(o.Prewarm != PrewarmBackground && o.Prewarm != PrewarmBlocking && o.Prewarm != PrewarmOff,
 		"prewarm is %q, want background, blocking or off", o.Prewarm)
 	bad(o.PrewarmLimit < 0, "prewarm limit is %v, want at least 0", o.PrewarmLimit)
-	bad(o.PrewarmFloor < 1 || o.PrewarmFloor > MaxPrewarmFloor, "prewarm floor is %d, want 1 to %d", o.PrewarmFloor, MaxPrewarmFloor)
-	bad(o.PrewarmOrder != OrderHeat && o.PrewarmOrder != OrderPhysical, "prewarm order is %q, want heat or physical", o.PrewarmOrder)
+	if err := o.warmthSettings().Validate(); err != nil {
+		bad(true, "%w", err)
+	}
+}
+
+// warmthSettings are those that may change while the database runs.
+func (o *Options) warmthSettings() WarmthSettings {
+	return WarmthSettings{
+		DumpInterval: o.HeatDumpInterval, DumpPercent: o.HeatDumpPercent, DumpAtShutdown: o.HeatDumpAtShutdown == On,
+		Order: o.PrewarmOrder, Floor: o.PrewarmFloor,
+	}
 }
 
 func (o *Options) frames() int { return int(o.PoolSize / page.Size) }

@@ -3,19 +3,21 @@ package hearth
 import (
 	"context"
 
+	"github.com/hearthdb/hearth/internal/admin"
 	"github.com/hearthdb/hearth/internal/heat"
 )
 
 // The vocabulary of Warmth.
 type (
-	DumpOptions  = heat.DumpOptions // Warmth.Dump
-	DumpInfo     = heat.DumpInfo    // tells of a dump that was written
-	LoadOptions  = heat.LoadOptions // Warmth.Load
-	WarmthStatus = heat.Status      // progress of a load, in exact numbers, and the last dump
-	WarmthState  = heat.State       // of the load
-	DeviceLimits = heat.Device      // what the load found out about the disk
-	WarmthWorth  = heat.Accounting  // what the pages were worth that loads brought in
-	LoadOrder    = heat.Order       // Options.PrewarmOrder, LoadOptions.Order
+	DumpOptions    = heat.DumpOptions // Warmth.Dump
+	DumpInfo       = heat.DumpInfo    // tells of a dump that was written
+	LoadOptions    = heat.LoadOptions // Warmth.Load
+	WarmthStatus   = heat.Status      // progress of a load, in exact numbers, and the last dump
+	WarmthState    = heat.State       // of the load
+	DeviceLimits   = heat.Device      // what the load found out about the disk
+	WarmthWorth    = heat.Accounting  // what the pages were worth that loads brought in
+	WarmthSettings = heat.Settings    // Warmth.Change
+	LoadOrder      = heat.Order       // Options.PrewarmOrder, LoadOptions.Order
 )
 
 // Orders and states.
@@ -82,8 +84,29 @@ func (w *Warmth) Resume() { w.db.warmer.Resume() }
 // Cancel ends the load. What it brought in stays.
 func (w *Warmth) Cancel() { w.db.warmer.Cancel() }
 
+// Settings as they are.
+func (w *Warmth) Settings() WarmthSettings { return w.db.warmer.Settings() }
+
+// Change makes the settings others, from now on; they are the options' at the next start.
+func (w *Warmth) Change(s WarmthSettings) error { return w.db.warmer.Change(s) }
+
 // Status of the load and the dumps.
 func (w *Warmth) Status() WarmthStatus { return w.db.warmer.Status() }
+
+// ServeAdmin answers the commands of `hearth warm` from other processes of the same user, over the socket admin.sock in the data
+// directory, until ctx ends or the database is closed.
+func (db *DB) ServeAdmin(ctx context.Context) error {
+	if db.closed.Load() {
+		return ErrClosed
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(db.ctx, cancel)
+	defer stop()
+	err := make(chan error, 1)
+	db.wg.Go(func() { err <- admin.Serve(ctx, db.dir, db.Warmth()) })
+	return <-err
+}
 
 // prewarm starts the warmer: the load of the newest dump, then dumps. With PrewarmBlocking it returns when the load has ended, or
 // after PrewarmLimit.

@@ -48,3 +48,6 @@ func (t Turn) Done(read int) { t.g.done(time.Now(), t.size, read) }
 
 // Around is how many pages a miss should read when its neighbours are wanted too; 1: itself. It is not the same for all misses.
 func (s *Set) Around() int { return int(s.gov.around.Load()+rand.Int32N(aroundUnit)) / aroundUnit }
+
+// SetFloor says how many percent of the bytes that the disk moves a load gets at least.
+func (s *Set) SetFloor(percent int) { s.gov.floor.Store(int64(percent)) }

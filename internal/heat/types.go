@@ -1,11 +1,15 @@
 package heat
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // DumpOptions of one dump.
 type DumpOptions struct {
-	Percent int    // of the pool's frames, the hottest pages; 0: as configured
-	Path    string // the file to write; "": a new one among those kept in the data directory
+	Percent int    `json:"percent,omitempty"` // of the pool's frames, the hottest pages; 0: as configured
+	Path    string `json:"path,omitempty"`    // the file to write; "": a new one among those kept in the data directory
 }
 
 // DumpInfo tells of a dump that was written.
@@ -29,10 +33,10 @@ const (
 
 // LoadOptions of one load.
 type LoadOptions struct {
-	Path     string        // a dump file; "": the newest whole one in the data directory
-	Order    Order         // "": as configured
-	Blocking bool          // return at the end of the load, not at its beginning
-	Limit    time.Duration // with Blocking: return after so long at the latest, while the load goes on; 0: no limit
+	Path     string        `json:"path,omitempty"`     // a dump file; "": the newest whole one in the data directory
+	Order    Order         `json:"order,omitempty"`    // "": as configured
+	Blocking bool          `json:"blocking,omitempty"` // return at the end of the load, not at its beginning
+	Limit    time.Duration `json:"limit,omitempty"`    // with Blocking: return after so long at the latest, while the load goes on; 0: no limit
 }
 
 // State of the load.
@@ -108,4 +112,31 @@ type Accounting struct {
 	Unused        int64 `json:"unused"`         // in the pool and not read yet
 	EvictedUnused int64 `json:"evicted_unused"` // left the pool before anybody read them
 	Hits          int64 `json:"hits"`           // reads they served; estimated from a sample
+}
+
+// Settings may be changed while the database runs.
+type Settings struct {
+	DumpInterval   time.Duration // between automatic dumps; below 0: none
+	DumpPercent    int           // of the pool's frames in a dump, 1 to 100
+	DumpAtShutdown bool
+	Order          Order // of loads that do not say
+	Floor          int   // percent of the disk's bytes that a load gets beside busy readers, 1 to MaxFloor
+}
+
+// MaxFloor leaves the readers their part.
+const MaxFloor = 90
+
+// Validate says what is wrong with s.
+func (s Settings) Validate() error {
+	switch {
+	case s.DumpInterval == 0:
+		return errors.New("heat dump interval is 0, want more, or below 0 for none")
+	case s.DumpPercent < 1 || s.DumpPercent > 100:
+		return fmt.Errorf("heat dump percent is %d, want 1 to 100", s.DumpPercent)
+	case s.Order != OrderHeat && s.Order != OrderPhysical:
+		return fmt.Errorf("prewarm order is %q, want %s or %s", s.Order, OrderHeat, OrderPhysical)
+	case s.Floor < 1 || s.Floor > MaxFloor:
+		return fmt.Errorf("prewarm floor is %d, want 1 to %d", s.Floor, MaxFloor)
+	}
+	return nil
 }

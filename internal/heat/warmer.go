@@ -24,10 +24,8 @@ type Config struct {
 	LSN    func() page.LSN // end of the log
 	Logger *slog.Logger
 
-	Interval time.Duration // between automatic dumps; below 0: none
-	Percent  int           // of the pool's frames in a dump
-	Kept     int           // dumps that are kept
-	Order    Order
+	Kept     int // dumps that are kept
+	Settings Settings
 }
 
 // Warmer dumps the heat of a pool and loads dumps into it.
@@ -39,7 +37,10 @@ type Warmer struct {
 	loading sync.Mutex // one Load or Close at a time
 	dumping sync.Mutex // one dump at a time
 
+	changed chan struct{} // has room for one: the interval may be another
+
 	mu       sync.Mutex // guards what follows
+	settings Settings
 	closed   bool
 	load     *load    // the last one
 	wrong    error    // why nothing is loaded
@@ -52,7 +53,33 @@ type Warmer struct {
 
 // New is a Warmer that does nothing yet.
 func New(cfg Config) *Warmer {
-	return &Warmer{cfg: cfg, folder: folder{cfg.FS, cfg.Dir}, began: time.Now()}
+	cfg.Files.SetFloor(cfg.Settings.Floor)
+	return &Warmer{
+		cfg: cfg, folder: folder{cfg.FS, cfg.Dir}, began: time.Now(), settings: cfg.Settings, changed: make(chan struct{}, 1),
+	}
+}
+
+// Settings as they are.
+func (w *Warmer) Settings() Settings {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.settings
+}
+
+// Change makes the settings others.
+func (w *Warmer) Change(s Settings) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.settings = s
+	w.mu.Unlock()
+	w.cfg.Files.SetFloor(s.Floor)
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+	return nil
 }
 
 // Run begins the load of a start, if there is one, and then writes a dump every interval until ctx ends. It closes began once
@@ -69,18 +96,20 @@ func (w *Warmer) Run(ctx context.Context, load *LoadOptions, began chan<- struct
 		}
 	}
 	close(began)
-	if w.cfg.Interval < 0 {
-		return
-	}
-	t := time.NewTicker(w.cfg.Interval)
-	defer t.Stop()
+	last := time.Now()
 	for {
+		var due <-chan time.Time
+		if i := w.Settings().DumpInterval; i > 0 {
+			due = time.After(time.Until(last.Add(i)))
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-t.C:
+		case <-w.changed:
+		case <-due:
+			last = time.Now()
+			w.automatic(ctx)
 		}
-		w.automatic(ctx)
 	}
 }
 
@@ -94,8 +123,8 @@ func (w *Warmer) automatic(ctx context.Context) {
 	}
 }
 
-// Close ends a load. With dump it writes the last one, as every interval does.
-func (w *Warmer) Close(ctx context.Context, dump bool) {
+// Close ends a load and, unless the settings or the disk are against it, writes the last dump, as every interval does.
+func (w *Warmer) Close(ctx context.Context, healthy bool) {
 	w.loading.Lock()
 	defer w.loading.Unlock()
 	w.mu.Lock()
@@ -105,7 +134,7 @@ func (w *Warmer) Close(ctx context.Context, dump bool) {
 	if l != nil {
 		l.stop()
 	}
-	if dump {
+	if healthy && w.Settings().DumpAtShutdown {
 		w.automatic(ctx)
 	}
 }
@@ -143,7 +172,7 @@ func (w *Warmer) makeDump(ctx context.Context, o DumpOptions) (DumpInfo, error) 
 	}
 	percent := o.Percent
 	if percent == 0 {
-		percent = w.cfg.Percent
+		percent = w.Settings().DumpPercent
 	}
 	b := newBreath()
 	defer b.end()
@@ -197,7 +226,7 @@ func (w *Warmer) begin(ctx context.Context, o LoadOptions) (*load, error) {
 	}
 	order := o.Order
 	if order == "" {
-		order = w.cfg.Order
+		order = w.Settings().Order
 	}
 	l := newLoad(w.cfg.Pool, w.cfg.Files, list, order)
 	w.mu.Lock()
