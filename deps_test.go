@@ -37,7 +37,6 @@ const imports = `
 
 	heat      <- page file pool datafile
 	admin     <- heat
-	admin     <- hearth
 
 	hearth    <- page file wal region datafile pool space btree lock txn recovery check heat admin
 
