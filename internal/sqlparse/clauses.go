@@ -24,7 +24,7 @@ var clauses = []clause{
 	{"", "ROW(a, b) is (a, b)", rowConstructor},
 	{"", "IS UNKNOWN is IS NULL", isUnknown},
 	{"", "INTERVAL(n, a, b, ...), the function: a keyword to the grammar", intervalFunction},
-	{"", "index hints: PRIMARY is a keyword to the grammar; no list, and FOR JOIN and such, say nothing to the planner", indexHints},
+	{"", "index hints: KEY is INDEX, PRIMARY is a keyword to the grammar; no list, and FOR JOIN and such, say nothing to the planner", indexHints},
 	{"SELECT", "options without meaning here: HIGH_PRIORITY, SQL_BUFFER_RESULT, SQL_SMALL_RESULT, SQL_BIG_RESULT", dropWords(
 		"HIGH_PRIORITY", "SQL_BUFFER_RESULT", "SQL_SMALL_RESULT", "SQL_BIG_RESULT", "SQL_CACHE")},
 	{"INSERT", "priorities of table locks, which there are none of", dropWords("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED")},
@@ -246,6 +246,9 @@ func indexHints(c *cursor, e *edits) {
 			continue
 		}
 		start := c.i - 1
+		if c.is(0, "KEY") {
+			e.replace(c, c.i, c.i+1, "INDEX")
+		}
 		c.i++
 		if c.is(0, "FOR") {
 			from := c.i

@@ -3,7 +3,30 @@ package sqlparse
 import (
 	"slices"
 	"strconv"
+	"strings"
+
+	ast "github.com/dolthub/vitess/go/vt/sqlparser"
 )
+
+// plainTimes takes the length off columns of TIME(n): the grammar reads it and the planner refuses it. Its TIME always has
+// microseconds.
+func plainTimes(stmt ast.Statement) {
+	switch s := stmt.(type) {
+	case *ast.DDL:
+		if s.TableSpec == nil {
+			return
+		}
+		for _, c := range s.TableSpec.Columns {
+			if strings.EqualFold(c.Type.Type, "TIME") {
+				c.Type.Length = nil
+			}
+		}
+	case *ast.AlterTable:
+		for _, ddl := range s.Statements {
+			plainTimes(ddl)
+		}
+	}
+}
 
 // createTable edits the elements and the options of CREATE TABLE.
 func createTable(c *cursor, e *edits) {
@@ -77,8 +100,6 @@ func columnType(c *cursor, e *edits, i int) {
 	c.i = i
 	sized := c.is(1, "(") && c.at(2).kind == number && c.is(3, ")")
 	switch {
-	case c.is(0, "TIME") && sized: // the planner's TIME always has microseconds
-		e.drop(c, i+1, i+4)
 	case c.is(0, "TEXT") && sized:
 		e.replace(c, i, i+4, sizedType(c.text(2), 4, "TEXT"))
 	case c.is(0, "BLOB") && sized:

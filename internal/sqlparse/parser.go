@@ -140,6 +140,7 @@ func (p *parsed) passes() error {
 	if p.seen&sawTilde != 0 {
 		rewriteBits(p.stmt)
 	}
+	plainTimes(p.stmt)
 	if e, ok := p.stmt.(*ast.Explain); ok && e.ExplainFormat == "" {
 		e.ExplainFormat = ast.TreeStr // the planner's table would be one made-up row
 	}
