@@ -129,6 +129,9 @@ func isTrue(e ast.Expr) ast.Expr {
 	case *ast.ParenExpr:
 		e.Expr = isTrue(e.Expr)
 	case *ast.NotExpr:
+		if in, ok := unparen(e.Expr).(*ast.ComparisonExpr); !ok || in.Operator != ast.InStr {
+			return e
+		}
 		return &ast.IsExpr{Operator: ast.IsTrueStr, Expr: &ast.ParenExpr{Expr: e}}
 	case *ast.ComparisonExpr:
 		if _, ok := e.Right.(*ast.Subquery); ok && e.Operator == ast.NotInStr {
@@ -136,4 +139,14 @@ func isTrue(e ast.Expr) ast.Expr {
 		}
 	}
 	return e
+}
+
+func unparen(e ast.Expr) ast.Expr {
+	for {
+		p, ok := e.(*ast.ParenExpr)
+		if !ok {
+			return e
+		}
+		e = p.Expr
+	}
 }

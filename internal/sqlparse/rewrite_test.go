@@ -176,7 +176,8 @@ func TestClauses(t *testing.T) {
 		{"CREATE USER u IDENTIFIED VIA mysql_native_password USING '*A'", "CREATE USER u IDENTIFIED WITH mysql_native_password AS '*A'"},
 		{"CREATE USER u IDENTIFIED BY PASSWORD '*A'", "CREATE USER u IDENTIFIED WITH mysql_native_password AS '*A'"},
 		{"UPDATE t SET a = 1 WHERE EXISTS (SELECT 1 FROM u WHERE u.b = t.a) AND NOT EXISTS (SELECT DISTINCT c FROM v)",
-			"UPDATE t SET a = 1 WHERE ((SELECT COUNT(*) FROM u WHERE u.b = t.a) > 0) AND (NOT ((SELECT COUNT(*) FROM v) > 0)) IS TRUE"},
+			"UPDATE t SET a = 1 WHERE ((SELECT count(*) FROM u WHERE u.b = t.a) > 0) AND NOT ((SELECT count(*) FROM v) > 0)"},
+		{"UPDATE t SET a = 1 WHERE NOT (a IN (SELECT c FROM u))", "UPDATE t SET a = 1 WHERE (NOT (a IN (SELECT c FROM u))) IS TRUE"},
 		{"UPDATE t SET a = 1 WHERE b = 2 AND a NOT IN (SELECT c FROM u)", "UPDATE t SET a = 1 WHERE b = 2 AND (a NOT IN (SELECT c FROM u)) IS TRUE"},
 	} {
 		sameAs(t, c.src, c.want)
