@@ -29,7 +29,8 @@ type client struct {
 	prepared map[uint32]*prepared
 	lost     bool // the connection did not end with a goodbye of the client
 
-	counters counters
+	counters  counters
+	processes gms.ProcessList
 
 	mu struct {
 		sync.Mutex
@@ -116,7 +117,7 @@ func (cl *client) context(ctx context.Context, text string) *gms.Context {
 		gms.WithPid(s.lastStatement.Add(1)),
 		gms.WithQuery(text),
 		gms.WithMemoryManager(s.memory.manager),
-		gms.WithProcessList(s.processes),
+		gms.WithProcessList(cl.processes),
 		gms.WithServices(gms.Services{KillConnection: s.killFromGMS, LoadInfile: cl.loadInfile}),
 	)
 }

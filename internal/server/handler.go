@@ -23,6 +23,7 @@ func (h handler) NewConnection(c *mysql.Conn) {
 	cl := &client{server: h.Server, conn: c, wire: w, id: c.ConnectionID, opened: time.Now(), prepared: map[uint32]*prepared{}}
 	cl.spare = int64(h.open.Load()) > globalInt("max_connections")
 	cl.mu.since = cl.opened
+	cl.processes = processList{h.clients, cl}
 	w.dropped = cl.drop
 	w.statistics = h.oneLine
 	w.changeUser = cl.changeUser

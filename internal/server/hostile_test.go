@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -349,5 +350,41 @@ func TestMemoryLimits(t *testing.T) {
 		if _, err := tryRows(t.Context(), c, text); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// When the process as a whole has no memory left, what GMS keeps in caches is refused, and the largest statement ends.
+func TestMemoryOfTheProcess(t *testing.T) {
+	s := start(t, func(c *Config) { c.MemoryLimit, c.MaxResultMemory = minMemoryLimit, minMemoryLimit })
+	c := conn(t, open(t, s))
+	exec(t, c, "CREATE TABLE mem (id INT PRIMARY KEY, s VARCHAR(100))")
+	exec(t, c, "INSERT INTO mem VALUES (1, 'a'), (2, 'b'), (3, 'a')")
+	const distinct = "SELECT DISTINCT s FROM mem ORDER BY s"
+	expect(t, rows(t, c, distinct), "a", "b")
+	ballast := make([]byte, 4*minMemoryLimit)
+	runtime.GC()
+	eventually(t, "a look at the heap", func() bool { return s.memory.live.Load() > s.memory.limit })
+	_, err := tryRows(t.Context(), c, distinct)
+	failsWith(t, err, erOutOfSortMemory)
+	_, err = tryRows(t.Context(), c, "SELECT SLEEP(60)")
+	failsWith(t, err, erOutOfSortMemory)
+	runtime.KeepAlive(ballast)
+	runtime.GC()
+	eventually(t, "another look", func() bool { return s.memory.live.Load() < s.memory.limit })
+	expect(t, rows(t, c, distinct), "a", "b")
+}
+
+func TestLargestStatement(t *testing.T) {
+	now := time.Now()
+	a, b, c := &statement{began: now}, &statement{began: now.Add(-time.Second)}, &statement{began: now}
+	if got := largest([]*statement{a, b, c}); got != b {
+		t.Error("of statements that nothing is known of, not the oldest")
+	}
+	c.memory.Store(1)
+	if got := largest([]*statement{a, b, c}); got != c {
+		t.Error("not the one that holds most")
+	}
+	if got := largest(nil); got != nil {
+		t.Errorf("of none %v", got)
 	}
 }

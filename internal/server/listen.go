@@ -124,6 +124,9 @@ func listenUnix(path string) (net.Listener, error) {
 		}
 	}
 	l, err := net.Listen("unix", path)
+	if errors.Is(err, syscall.EROFS) {
+		return nil, fmt.Errorf("%s is on a file system that is mounted read-only; mount it for writing, or choose another path with --socket", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}

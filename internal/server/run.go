@@ -101,6 +101,7 @@ func (cl *client) execute(sc *gms.Context, st *statement, cmd command, at *place
 	if err := checkJoins(text, stmt); err != nil {
 		return "", err
 	}
+	forAll(stmt)
 	if kill, ok := stmt.(*ast.Kill); ok {
 		if err := cl.kill(sc, kill); err != nil {
 			return "", err
@@ -124,11 +125,13 @@ func (cl *client) execute(sc *gms.Context, st *statement, cmd command, at *place
 		return "", err
 	}
 	err = (*out).send(sc, schema, rows)
+	if err == nil && !ends(stmt) {
+		err = st.why() // it may have been killed where GMS did not notice
+	}
+	// In autocommit it is Close that commits, unless the statement was killed before. Whoever kills it later comes too late: what is
+	// committed must not be told as interrupted.
 	if closed := rows.Close(sc); err == nil {
 		err = closed
-	}
-	if err == nil {
-		err = st.why() // it may have been killed where GMS did not notice
 	}
 	if err != nil {
 		return "", err
@@ -144,6 +147,15 @@ func (cl *client) execute(sc *gms.Context, st *statement, cmd command, at *place
 		}
 	}
 	return rest, nil
+}
+
+// ends: when its rows have been read, the statement has ended a transaction.
+func ends(stmt ast.Statement) bool {
+	switch stmt.(type) {
+	case *ast.Commit, *ast.Rollback:
+		return true
+	}
+	return false
 }
 
 // parse the first statement of the command. A nil one is no statement, but a comment.

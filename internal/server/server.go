@@ -96,7 +96,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	s := &Server{cfg: c, log: c.Log, began: time.Now(), clients: &clients{byID: map[uint32]*client{}}}
 	s.askedToStop = make(chan struct{})
 	s.askToStop = sync.OnceFunc(func() { close(s.askedToStop) })
-	s.processes = processList{s.clients}
+	s.processes = processList{clients: s.clients}
 	quietLibraries()
 	installGrowing()
 	s.enter("opening the database", false)

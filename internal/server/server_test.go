@@ -508,6 +508,14 @@ func TestKillOthers(t *testing.T) {
 	defer plain.Close()
 	_, err = plain.ExecContext(t.Context(), "KILL "+rootID)
 	failsWith(t, err, 1095)
+	for _, text := range []string{"SHOW PROCESSLIST", "SELECT * FROM information_schema.processlist"} {
+		if got := rows(t, plain, text); len(got) != 1 || !strings.Contains(got[0], "plain") {
+			t.Errorf("%s shows a user %q", text, got)
+		}
+		if got := rows(t, root, text); len(got) != 2 {
+			t.Errorf("%s shows root %q", text, got)
+		}
+	}
 }
 
 func TestMaxExecutionTime(t *testing.T) {

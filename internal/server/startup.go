@@ -22,7 +22,7 @@ func openError(c *Config, err error) error {
 		return fmt.Errorf("no space left for the database: make room on the disk of %s and in %s (which needs about %d MiB): %w",
 			c.Data, memoryDir(c), c.Engine.PoolSize>>20, err)
 	}
-	return fmt.Errorf("open the database in %s: %w", c.Data, err)
+	return err
 }
 
 func memoryDir(c *Config) string {
