@@ -129,11 +129,15 @@ func (s *Session) SetTransaction(tx gms.Transaction) {
 	s.BaseSession.SetTransaction(tx)
 }
 
-// CommitTransaction implements gms.TransactionSession. The transaction has ended when it returns, with an error too.
+// CommitTransaction implements gms.TransactionSession. The transaction has ended when it returns, with an error too, unless the statement
+// was stopped before: then nothing has happened. From here on it cannot be stopped any more.
 func (s *Session) CommitTransaction(ctx *gms.Context, tx gms.Transaction) error {
 	t, ok := tx.(*Transaction)
 	if !ok || t.ended {
 		return nil
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
 	}
 	if len(s.stmts) > 1 && !s.calling {
 		return nil // a statement in a procedure that a trigger calls: the transaction is that of the client's statement
