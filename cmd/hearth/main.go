@@ -15,6 +15,7 @@ import (
 
 	"github.com/hearthdb/hearth"
 	"github.com/hearthdb/hearth/internal/server"
+	"github.com/hearthdb/hearth/internal/sqltorture"
 	"github.com/hearthdb/hearth/internal/torture"
 )
 
@@ -22,9 +23,11 @@ import (
 type cli struct {
 	Serve        serveVerb        `cmd:"" help:"Serve a database to clients of MySQL."`
 	Demo         demoVerb         `cmd:"" help:"See four restarts under load, among them kill -9, and what users notice of them."`
+	Warm         warmVerb         `cmd:"" help:"Steer the warmth of a running server: dump, load, pause, resume, cancel, status."`
+	Heat         heatVerb         `cmd:"" help:"Look at heat dumps."`
 	Check        checkVerb        `cmd:"" help:"Prove a database sound: every page, and the tables of SQL with their indexes and definitions."`
 	Bench        benchVerb        `cmd:"" help:"Measure the engine, beside others where others exist."`
-	Torture      tortureVerb      `cmd:"" help:"Kill the engine at random moments and prove that nothing acknowledged is lost."`
+	Torture      tortureVerb      `cmd:"" help:"Kill the engine or a server at random moments and prove that nothing acknowledged is lost."`
 	TortureChild tortureChildVerb `cmd:"" hidden:"" help:"The process that torture kills."`
 	Version      versionVerb      `cmd:"" help:"Print the version of this binary."`
 }
@@ -74,6 +77,10 @@ func newParser() *kong.Kong {
 			"kills":           strconv.Itoa(torture.DefaultKills),
 			"tortureRows":     strconv.Itoa(torture.DefaultRows),
 			"tortureWriters":  strconv.Itoa(torture.DefaultWriters),
+			"sqlKills":        strconv.Itoa(sqltorture.DefaultKills),
+			"sqlClients":      strconv.Itoa(sqltorture.DefaultClients),
+			"sqlLoadTime":     sqltorture.DefaultLoadTime.String(),
+			"sqlCanaries":     canaries(),
 		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ShortUsageOnError(),

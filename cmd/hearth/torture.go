@@ -17,6 +17,11 @@ import (
 )
 
 type tortureVerb struct {
+	Engine tortureEngineVerb `cmd:"" default:"withargs" help:"Kill a process that works on the engine. This is what is tortured when nothing is named."`
+	SQL    tortureSQLVerb    `cmd:"" name:"sql" help:"Kill a server that clients work on over the wire."`
+}
+
+type tortureEngineVerb struct {
 	// Those of measureFlags, but that a run without a seed draws one.
 	Quick bool   `help:"A small run of under a minute on 2 cores."`
 	JSON  bool   `name:"json" help:"Print one object a line instead of text: measure, system, case, threads, value, unit, runs."`
@@ -38,7 +43,7 @@ const (
 	quickLoadTime = 200 * time.Millisecond
 )
 
-func (v *tortureVerb) Run(ctx context.Context) error {
+func (v *tortureEngineVerb) Run(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the program to start again: %w", err)
@@ -86,7 +91,7 @@ func (v *tortureVerb) Run(ctx context.Context) error {
 }
 
 // tell gives the verdict as figures.
-func (v *tortureVerb) tell(verdict torture.Verdict, result func(bench.Result)) {
+func (v *tortureEngineVerb) tell(verdict torture.Verdict, result func(bench.Result)) {
 	figure := func(name, unit string, runs ...float64) {
 		result(bench.NewResult("torture", "hearth", v.Durability+", "+name, v.Workers, unit, runs))
 	}
@@ -104,7 +109,7 @@ func (v *tortureVerb) tell(verdict torture.Verdict, result func(bench.Result)) {
 }
 
 // tellPeople says what was covered; the verdict is the last line.
-func (v *tortureVerb) tellPeople(verdict torture.Verdict) {
+func (v *tortureEngineVerb) tellPeople(verdict torture.Verdict) {
 	w := os.Stdout
 	if v.JSON {
 		w = os.Stderr
