@@ -69,7 +69,7 @@ func head(c draw.Canvas, t theme, title, subtitle string, keys []key) draw.Canva
 		c.FillText(style, vg.Point{X: x + vg.Points(22), Y: y}, k.name)
 		x += w
 	}
-	y -= vg.Points(8)
+	y -= vg.Points(4)
 	return draw.Crop(c, 0, 0, 0, y-c.Max.Y)
 }
 

@@ -22,7 +22,8 @@ func (round) Ticks(lo, hi float64) (ticks []plot.Tick) {
 		step *= n
 	}
 	for n := math.Ceil(lo / step); n*step <= hi; n++ {
-		ticks = append(ticks, plot.Tick{Value: n * step, Label: short(n * step)})
+		at := n*step + 0 // no minus zero
+		ticks = append(ticks, plot.Tick{Value: at, Label: short(at)})
 	}
 	return ticks
 }

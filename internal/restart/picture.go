@@ -40,15 +40,25 @@ func (p Picture) Lines(all []Styled) chart.Lines {
 	return l
 }
 
-// rates is the throughput of each tick, at its middle. Where no tick was measured, between the death of one process and the
-// first word of the next, nothing was answered.
+// rates is the throughput of each tick, at its middle. A tick that came right after a late one is counted with its successor.
+// Where no tick was measured, between the death of one process and the first word of the next, nothing was answered.
 func (t *Timeline) rates() (points []chart.Point) {
 	at := func(ns int64) float64 { return float64(ns-t.Stop) / 1e9 }
+	var done, begin int64
 	for i, k := range t.Ticks {
 		if i > 0 && k.Begin-t.Ticks[i-1].End > int64(Every)/2 {
 			points = append(points, chart.Point{X: at(t.Ticks[i-1].End)}, chart.Point{X: at(k.Begin)})
+			done, begin = 0, 0
 		}
-		points = append(points, chart.Point{X: at((k.Begin + k.End) / 2), Y: float64(k.Done) / k.seconds()})
+		if begin == 0 {
+			begin = k.Begin
+		}
+		done += k.Done
+		if k.End-begin < int64(Every)/2 {
+			continue
+		}
+		points = append(points, chart.Point{X: at((begin + k.End) / 2), Y: float64(done) * 1e9 / float64(k.End-begin)})
+		done, begin = 0, 0
 	}
 	return points
 }
