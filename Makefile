@@ -17,6 +17,7 @@ build:
 # Everything that must hold before a change goes in.
 test: lint build
 	CGO_ENABLED=0 $(GO) test ./...
+	cd third_party/go-icu-regex && CGO_ENABLED=0 $(GO) test ./...
 	@$(MAKE) --no-print-directory race torture
 
 # What is style and policy: vet, gofmt, and the tests that hold imports and tidiness.

@@ -158,7 +158,7 @@ func parseTree(t *testing.T, mode parser.Mode) (files []sourceFile) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || name == "third_party"):
 			return filepath.SkipDir
 		case d.IsDir() || filepath.Ext(name) != ".go":
 			return nil
