@@ -53,6 +53,7 @@ const imports = `
 
 	chart     <- gonum.org/v1/plot gonum.org/v1/plot/... golang.org/x/image/font
 	peer      <- github.com/go-sql-driver/mysql
+	clients   <-
 	restart   <- chart github.com/HdrHistogram/hdrhistogram-go
 
 	meddle    <-
