@@ -8,6 +8,11 @@ func TestCommandLine(t *testing.T) {
 	for _, args := range [][]string{
 		{"version"},
 		{"check", "--data", "somewhere", "--pool", "64MiB"},
+		{"warm", "dump", "--data", "somewhere", "--percent", "25", "--file", "list.heat"},
+		{"warm", "load", "--data", "somewhere", "--order", "physical", "--no-wait", "--json"},
+		{"warm", "status", "--data", "somewhere", "--follow"},
+		{"heat", "show", "list.heat", "--json"},
+		{"heat", "verify", "list.heat"},
 		append([]string{"bench", "engine", "--systems", "hearth,bbolt", "--threads", "1"}, shared...),
 		append([]string{"bench", "attach", "--pools", "1GiB,2GiB"}, shared...),
 		append([]string{"torture", "--kills", "10", "--pool", "8MiB", "--rows", "100", "--durability", "process"}, shared...),
