@@ -75,8 +75,22 @@ func parse(ctx context.Context, src string, multi bool, o ast.ParserOptions) (p 
 	}
 	if ddl, ok := p.stmt.(*ast.DDL); ok { // the grammar may count the end of the text as a byte
 		ddl.SubStatementPositionEnd = min(ddl.SubStatementPositionEnd, len(p.text))
+		if ddl.ViewSpec != nil && ddl.ViewSpec.CheckOption != ast.ViewCheckOptionUnspecified {
+			ddl.SubStatementPositionEnd = beforeCheckOption(p.text, ddl.SubStatementPositionEnd, o.AnsiQuotes)
+		}
 	}
 	return p, p.passes()
+}
+
+// beforeCheckOption is the end of the SELECT of a view. The grammar counts the WITH of the option that follows to it.
+func beforeCheckOption(text string, end int, ansi bool) int {
+	c := newCursor(text, ansi)
+	for c.i = len(c.toks) - 1; c.i >= 0; c.i-- {
+		if c.is(0, "WITH") && c.at(0).start < end {
+			return c.at(0).start
+		}
+	}
+	return end
 }
 
 // grammar gives the text to the grammar: rewritten if a rule wants it so, else as it is, and rewritten if that fails.
