@@ -29,6 +29,23 @@ func New(tb testing.TB, frames int) *Bed {
 	tb.Helper()
 	disk := file.NewMem(1)
 	must(tb, disk.MkdirAll("/db/log", 0o700))
+	return on(tb, disk, frames)
+}
+
+// Reopen makes another bed over what has reached the files, with a new log.
+func (b *Bed) Reopen(tb testing.TB, frames int) *Bed {
+	tb.Helper()
+	disk := b.Disk.Clone(file.KeepAll)
+	names, err := disk.ReadDir("/db/log")
+	must(tb, err)
+	for _, n := range names {
+		must(tb, disk.Remove("/db/log/"+n.Name()))
+	}
+	return on(tb, disk, frames)
+}
+
+func on(tb testing.TB, disk *file.Mem, frames int) *Bed {
+	tb.Helper()
 	files, err := datafile.Open(datafile.Config{FS: disk, Dir: "/db"})
 	must(tb, err)
 	if err := files.RestoreTorn(); err != nil {
