@@ -39,6 +39,9 @@ func (s *Server) newInfoSchema(base gms.Database) *infoSchema {
 
 // GetTableInsensitive implements gms.Database. Each use of a table gets a value of its own: GMS writes into it.
 func (d *infoSchema) GetTableInsensitive(ctx *gms.Context, name string) (gms.Table, bool, error) {
+	if strings.EqualFold(name, information_schema.ColumnsTableName) {
+		return columnsTable(), true, nil
+	}
 	t, ours := d.tables[strings.ToLower(name)]
 	if !ours {
 		return d.Database.GetTableInsensitive(ctx, name)

@@ -91,3 +91,35 @@ func TestPrivateTables(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestColumns: what drivers and dumps read of columns, as MySQL 8.0 says it.
+func TestColumns(t *testing.T) {
+	c := conn(t, open(t, start(t)))
+	exec(t, c, `CREATE TABLE t (id INT UNSIGNED NOT NULL AUTO_INCREMENT, v VARCHAR(10) CHARACTER SET latin1 COLLATE latin1_swedish_ci DEFAULT 'x''y',
+		d DATE DEFAULT '2020-01-01', n DECIMAL(6,3) DEFAULT 1.5, ts DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),
+		e ENUM('a','b''c') NOT NULL DEFAULT 'a', u CHAR(36) DEFAULT (uuid()), g INT AS (id + 1) VIRTUAL, s INT AS (id * 2) STORED, b BLOB,
+		PRIMARY KEY (id), UNIQUE KEY uk (v), KEY k (d, n)) DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci`)
+	want := []string{
+		"id int unsigned NULL NO PRI NULL auto_increment",
+		"v varchar(10) latin1_swedish_ci YES UNI x'y ",
+		"d date NULL YES MUL 2020-01-01 ",
+		"n decimal(6,3) NULL YES  1.500 ",
+		"ts datetime(6) NULL YES  CURRENT_TIMESTAMP(6) DEFAULT_GENERATED on update CURRENT_TIMESTAMP(6)",
+		"e enum('a','b''c') utf8mb4_unicode_ci NO  a ",
+		"u char(36) utf8mb4_unicode_ci YES  uuid() DEFAULT_GENERATED",
+		"g int NULL YES  NULL VIRTUAL GENERATED",
+		"s int NULL YES  NULL STORED GENERATED",
+		"b blob NULL YES  NULL ",
+	}
+	full := rows(t, c, "SHOW FULL COLUMNS FROM t")
+	for i := range full {
+		full[i] = strings.TrimSuffix(full[i], " select,insert,update,references ")
+	}
+	expect(t, full, want...)
+	expect(t, rows(t, c, "SELECT COLUMN_NAME, COLUMN_TYPE, COLLATION_NAME, IS_NULLABLE, COLUMN_KEY, COLUMN_DEFAULT, EXTRA "+
+		"FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'test' AND TABLE_NAME = 't' ORDER BY ORDINAL_POSITION"), want...)
+	expect(t, rows(t, c, "SELECT GENERATION_EXPRESSION FROM information_schema.COLUMNS WHERE TABLE_NAME = 't' AND COLUMN_NAME = 'g'"), "(`id` + 1)")
+	expect(t, rows(t, c, "DESCRIBE t s"), "s int YES  NULL STORED GENERATED")
+	exec(t, c, "CREATE VIEW v AS SELECT id, v FROM t")
+	expect(t, rows(t, c, "SHOW COLUMNS FROM v LIKE 'v'"), "v varchar(10) YES  x'y ")
+}
