@@ -177,6 +177,12 @@ func (r *result) batch(limit int64) error {
 // finish sends what was held back.
 func (r *result) finish() error {
 	if r.whole != nil && r.fields == nil {
+		if r.whole.Info != "" {
+			if err := r.cl.conn.FlushBuffer(); err != nil {
+				return err
+			}
+			r.cl.wire.textInOK(len(r.whole.Info))
+		}
 		return r.cmd.send(r.whole, r.more)
 	}
 	for _, k := range r.kept {
@@ -215,7 +221,7 @@ func fieldsOf(sc *gms.Context, schema gms.Schema) []*querypb.Field {
 			charset = uint32(t.Collation().CharacterSet())
 		}
 		switch {
-		case types.IsBinaryType(c.Type):
+		case types.IsBinaryType(c.Type), types.IsBit(c.Type):
 			charset = uint32(gms.Collation_binary)
 		case results != gms.CharacterSet_Unspecified:
 			charset = uint32(results)

@@ -222,6 +222,11 @@ func (cl *client) build(sc *gms.Context, text string, stmt ast.Statement, cmd co
 		return nil, nil, gms.ErrReadOnly.New()
 	}
 	at.columns = written(analyzed)
+	if _, ok := stmt.(*ast.Show); ok {
+		if analyzed, err = cl.session.AdaptShow(sc, analyzed); err != nil {
+			return nil, nil, err
+		}
+	}
 	rows, err := e.Analyzer.ExecBuilder.Build(sc, analyzed, nil)
 	if err != nil {
 		return nil, nil, err

@@ -51,6 +51,7 @@ type wire struct {
 	outHead [4]byte
 	outGot  int
 	outLeft int
+	info    int // length of the text at the end of the next packet, see textInOK
 	writeBy time.Time
 
 	seq     uint8 // of the next packet on the wire
@@ -480,11 +481,28 @@ func (w *wire) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// textInOK says that the next packet is an OK with a text of that length. The library writes a '#' where the length belongs:
+// clients take it for 35, find a packet that is too short, or half a text. The packet must not be behind others in a buffer.
+func (w *wire) textInOK(length int) { w.info = length }
+
+// patchInfo mends the packet whose body this is, if it is an OK with a text.
+func (w *wire) patchInfo(body []byte) {
+	if w.info == 0 {
+		return
+	}
+	const longest = 250 // that has its length in one byte
+	if at := len(body) - w.info - 1; len(body) == w.outLeft && at > 0 && w.info <= longest && body[at] == '#' {
+		body[at] = byte(w.info)
+	}
+	w.info = 0
+}
+
 // follow keeps the sequence number of what streams through.
 func (w *wire) follow(p []byte) {
 	for len(p) > 0 {
 		if w.outLeft > 0 {
 			n := min(w.outLeft, len(p))
+			w.patchInfo(p[:n])
 			w.outLeft -= n
 			p = p[n:]
 			continue
