@@ -7,19 +7,17 @@ import (
 
 	gms "github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/information_schema"
-	"github.com/dolthub/go-mysql-server/sql/plan"
-	"github.com/dolthub/go-mysql-server/sql/rowexec"
 	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"github.com/hearthdb/hearth/internal/dict"
 	"github.com/hearthdb/hearth/internal/sql"
 )
 
-// What GMS says of columns is not what drivers and dumps read out of it: types carry their collations, the collation is always
-// that of GMS, defaults have their quotes, and nothing tells of generated columns. Here SHOW COLUMNS and information_schema.COLUMNS
-// are mended from the definitions.
+// What GMS says of columns in information_schema is not all that drivers and dumps read there: values of ENUM lack their escapes,
+// defaults of dates have a time, and nothing tells of generated columns and ON UPDATE. Here it is mended from the definitions. (SHOW
+// COLUMNS is package sql's.)
 
-// columnText is a type as SHOW COLUMNS has it, without character set and collation.
+// columnText is a type without character set and collation.
 func columnText(t gms.Type) string {
 	switch t := t.(type) {
 	case gms.EnumType:
@@ -40,15 +38,7 @@ func quotedList(values []string) string {
 	return strings.Join(quoted, ",")
 }
 
-// collationName of a type, NULL if it has no characters.
-func collationName(t gms.Type) any {
-	if c, ok := t.(gms.TypeWithCollation); ok && (types.IsTextOnly(t) || types.IsEnum(t) || types.IsSet(t)) {
-		return c.Collation().Name()
-	}
-	return nil
-}
-
-// defaultText is the default of a column as MySQL shows it: a literal without quotes, an expression as it is, NULL for none.
+// defaultText is the default of a column as MySQL has it: a literal without quotes, an expression as it is, NULL for none.
 func defaultText(ctx *gms.Context, c *dict.Column) any {
 	d := c.Default
 	if d == nil || strings.EqualFold(d.Text, "NULL") {
@@ -123,46 +113,6 @@ func keyText(t *dict.Table, ordinal int) string {
 		key = "MUL"
 	}
 	return key
-}
-
-// showColumns is SHOW [FULL] COLUMNS and DESCRIBE.
-func showColumns(ctx *gms.Context, n *plan.ShowColumns, row gms.Row) (gms.RowIter, error) {
-	rows, err := rowexec.DefaultBuilder.Build(ctx, n, row)
-	if err != nil {
-		return nil, err
-	}
-	t := definitionOf(ctx, n.Child)
-	schema := n.TargetSchema()
-	i := -1
-	return changedRows{rows, func(row gms.Row) {
-		i++
-		at := 0 // of Null, behind Collation
-		if n.Full {
-			row[2] = collationName(schema[i].Type)
-			row[7] = "select,insert,update,references"
-			at = 1
-		}
-		row[1] = columnText(schema[i].Type)
-		if t != nil && i < len(t.Columns) {
-			row[3+at] = keyText(t, i)
-			row[4+at] = defaultText(ctx, &t.Columns[i])
-			row[5+at] = extraText(&t.Columns[i])
-		} else if text, ok := row[4+at].(string); ok { // a view has the defaults of its tables
-			row[4+at] = withoutQuotes(text)
-		}
-	}}, nil
-}
-
-// definitionOf the table of a node, nil if it is none of the dictionary's.
-func definitionOf(ctx *gms.Context, n gms.Node) *dict.Table {
-	rt, ok := n.(*plan.ResolvedTable)
-	if !ok || rt.SqlDatabase == nil {
-		return nil
-	}
-	if t, ok := rt.Table.(gms.TemporaryTable); ok && t.IsTemporary() {
-		return nil
-	}
-	return sql.SessionOf(ctx).Schema().Table(rt.SqlDatabase.Name(), rt.Table.Name())
 }
 
 // columnsTable is information_schema.COLUMNS.

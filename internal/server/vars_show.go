@@ -24,15 +24,13 @@ func (list firstOf) Build(ctx *gms.Context, n gms.Node, row gms.Row) (gms.RowIte
 	return nil, nil
 }
 
-// shows builds the nodes of SHOW COLUMNS, SHOW VARIABLES and SHOW STATUS. GMS's own print booleans as numbers, sets of globals as bits, and
+// shows builds the nodes of SHOW VARIABLES and SHOW STATUS. GMS's own print booleans as numbers, sets of globals as bits, and
 // for a session the status of the whole server.
 type shows struct{ server *Server }
 
 // Build implements gms.NodeExecBuilder: nil for other nodes.
-func (b shows) Build(ctx *gms.Context, n gms.Node, row gms.Row) (gms.RowIter, error) {
+func (b shows) Build(ctx *gms.Context, n gms.Node, _ gms.Row) (gms.RowIter, error) {
 	switch n := n.(type) {
-	case *plan.ShowColumns:
-		return showColumns(ctx, n, row)
 	case *plan.ShowVariables:
 		return showVariables(ctx, n)
 	case *plan.ShowStatus:
