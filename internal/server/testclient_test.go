@@ -43,7 +43,7 @@ func rawDial(t testing.TB, s *Server) *rawClient {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.SetDeadline(time.Now().Add(time.Minute))
+	c.SetDeadline(time.Now().Add(5 * time.Minute))
 	t.Cleanup(func() { c.Close() })
 	return &rawClient{t: t, net: c, in: bufio.NewReader(c)}
 }
