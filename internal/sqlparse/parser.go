@@ -154,6 +154,9 @@ func (p *parsed) passes() error {
 	if p.seen&sawTilde != 0 {
 		rewriteBits(p.stmt)
 	}
+	if p.seen&sawCount != 0 {
+		rewriteCounts(p.stmt)
+	}
 	plainTimes(p.stmt)
 	if e, ok := p.stmt.(*ast.Explain); ok && e.ExplainFormat == "" {
 		e.ExplainFormat = ast.TreeStr // the planner's table would be one made-up row

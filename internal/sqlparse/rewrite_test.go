@@ -213,3 +213,11 @@ func TestTimes(t *testing.T) {
 		t.Errorf("got lengths %v and %v", a, b)
 	}
 }
+
+// TestCounts: variables that are none.
+func TestCounts(t *testing.T) {
+	got := ast.String(mustParse(t, "SELECT @@warning_count, @@session.error_count AS e, @@row_count"))
+	if want := "select hearth_warning_count() as @@warning_count, 0 as e, @@row_count"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

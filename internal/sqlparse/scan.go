@@ -24,6 +24,7 @@ const (
 	sawExists                  // EXISTS
 	sawNot                     // NOT
 	sawTilde                   // ~
+	sawCount                   // @@warning_count, @@error_count
 )
 
 // scanned is what one pass over the text of a statement finds.
@@ -151,6 +152,11 @@ func scan(src string, ansi, multi bool) (s scanned, err error) {
 					return s, nil
 				}
 			}
+		case variable:
+			if strings.HasPrefix(src[t.start:], "@@") && strings.HasSuffix(strings.ToLower(src[t.start:t.end]), "_count") {
+				s.seen |= sawCount
+			}
+			continue
 		default:
 			continue
 		}
