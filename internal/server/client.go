@@ -28,6 +28,7 @@ type client struct {
 	vars     sessionVars
 	prepared map[uint32]*prepared
 	lost     bool // the connection did not end with a goodbye of the client
+	warned   int  // warnings of the statement before the one that runs: @@warning_count
 
 	counters  counters
 	processes gms.ProcessList

@@ -12,11 +12,15 @@ import (
 	"github.com/dolthub/vitess/go/mysql"
 )
 
-// hearthFunctions are what the parser makes statements of that GMS lacks: CHECK TABLE, CHECKSUM TABLE, SHOW COUNT(*) WARNINGS.
+// hearthFunctions are what the parser makes statements of that GMS lacks: CHECK TABLE, CHECKSUM TABLE, SHOW COUNT(*) WARNINGS,
+// @@warning_count.
 func (s *Server) hearthFunctions() []*function {
 	return []*function{
 		{name: "hearth_warning_count", result: types.Int64, impure: true, call: func(ctx *gms.Context, _ []any) (any, error) {
-			return int64(ctx.Session.WarningCount()), nil
+			if cl := s.clients.get(ctx.Session.ID()); cl != nil { // the one whose statement this is
+				return int64(cl.warned), nil
+			}
+			return int64(0), nil
 		}},
 		{name: "hearth_check_table", min: 2, max: 2, result: types.LongText, impure: true, nulls: true, call: s.checkTable},
 		{name: "hearth_checksum_table", min: 2, max: 2, result: types.Uint64, impure: true, nulls: true, call: s.checksumTable},

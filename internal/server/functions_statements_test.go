@@ -32,6 +32,11 @@ func TestAdminStatements(t *testing.T) {
 	expect(t, rows(t, c, "DESCRIBE t a"), "a int NO PRI NULL ")
 	expect(t, rows(t, c, "SELECT a FROM t WHERE a = ANY (SELECT a FROM u WHERE a > 1) ORDER BY a"), "2", "3")
 	expect(t, rows(t, c, "SHOW COUNT(*) WARNINGS"), "0")
+	for _, text := range []string{"SHOW COUNT(*) WARNINGS", "SELECT @@warning_count", "SELECT @@SESSION.warning_count"} {
+		exec(t, c, "INSERT IGNORE INTO t VALUES (1, 'again'), (2, 'again')")
+		expect(t, rows(t, c, text), "2")
+	}
+	expect(t, rows(t, c, "SELECT @@error_count"), "0")
 	for _, text := range []string{"DO SLEEP(0), 1 + 1", "FLUSH LOGS", "FLUSH TABLES", "FLUSH PRIVILEGES", "LOCK INSTANCE FOR BACKUP", "UNLOCK INSTANCE",
 		"INSERT DELAYED INTO t VALUES (4, 'w')", "DELETE QUICK FROM t WHERE a = 4", "ALTER TABLE t ORDER BY b", "DROP FUNCTION IF EXISTS f",
 		"UPDATE t SET b = 'n' WHERE a NOT IN (SELECT a FROM u WHERE a < 3)", "DELETE FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a AND u.b = 'z')"} {

@@ -252,6 +252,7 @@ func (cl *client) keepWarnings(sc *gms.Context, bound gms.Node, before int) {
 	case plan.ShowWarnings:
 		sc.ClearWarningCount()
 	default:
+		cl.warned = min(before, len(now))
 		sc.ClearWarnings()
 	}
 	for i := len(fresh) - 1; i >= 0; i-- { // the most recent comes first

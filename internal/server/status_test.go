@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/hearthdb/hearth/internal/datafile"
 )
 
 func statusOf(t testing.TB, c execer, name string) string {
@@ -123,4 +125,17 @@ func deadlock(t *testing.T, s *Server) {
 	failsWith(t, err, 1213)
 	exec(t, a, "ROLLBACK")
 	exec(t, b, "ROLLBACK")
+}
+
+// TestFileClasses: the names are the engine's.
+func TestFileClasses(t *testing.T) {
+	var files datafile.Stats
+	if len(files) != len(fileClasses) {
+		t.Fatalf("%d classes, %d names", len(files), len(fileClasses))
+	}
+	for i, name := range fileClasses {
+		if got := datafile.Class(i).String(); got != name {
+			t.Errorf("class %d is %s, and is called %s", i, got, name)
+		}
+	}
 }
