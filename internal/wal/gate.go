@@ -108,12 +108,13 @@ func (g *gate) launch(tail func() page.LSN) page.LSN {
 	return g.flyingTo
 }
 
-// release moves the gate to lsn, at or above what launch said, and wakes the batch. It returns how many that were.
-func (g *gate) release(lsn page.LSN) int {
+// release moves the gate to what launch said, and wakes the batch. It returns how many that were. It must not move it any further: who
+// joined since for a position beyond what launch said is in next, and nobody would see that he waits.
+func (g *gate) release() int {
 	g.mu.Lock()
 	b := g.flying
 	g.flying = nil
-	g.reached.Store(uint64(lsn))
+	g.reached.Store(uint64(g.flyingTo))
 	g.mu.Unlock()
 	close(b.done)
 	return b.waiters

@@ -151,14 +151,14 @@ func (l *Log) gather() {
 func (l *Log) flush(sync bool) error {
 	w := &l.w
 	began := time.Now()
-	to := l.written.launch(l.Tail)
+	var to page.LSN
 	if sync {
-		to = l.durable.launch(l.Tail)
+		to = l.durable.launch(l.Tail) // first: all that becomes durable is written
 	}
-	if err := l.writeUpTo(to); err != nil {
+	if err := l.writeUpTo(l.written.launch(l.Tail)); err != nil {
 		return err
 	}
-	l.written.release(to)
+	l.written.release()
 	if !sync {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (l *Log) flush(sync bool) error {
 	l.stats.syncNanos.Add(uint64(took))
 
 	l.cfg.OnDurable(to)
-	woken := l.durable.release(to)
+	woken := l.durable.release()
 	w.expect = woken + int(l.durable.pending.Load())
 	for _, done := range w.collected.take(l.ring, to) {
 		l.index.add(done)
