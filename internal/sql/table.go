@@ -84,8 +84,11 @@ func (t *table) Comment() string { return t.def.rec.Comment }
 // IsTemporary implements gms.TemporaryTable. GMS asks every table.
 func (t *table) IsTemporary() bool { return t.def.rec.Temporary }
 
-// WithProjections implements gms.ProjectedTable. An empty list wants rows without columns.
+// WithProjections implements gms.ProjectedTable. An empty list wants rows without columns. A table with virtual columns has them all.
 func (t *table) WithProjections(names []string) gms.Table {
+	if len(t.def.stored) < len(t.def.rec.Columns) {
+		return t.outer() // GMS computes virtual columns from whole rows, by the places of columns in them
+	}
 	n := *t
 	n.names, n.columns = names, make([]int, 0, len(names))
 	for _, name := range names {
