@@ -75,7 +75,8 @@ async function main() {
     .select('u.email', 'u.role', 'p.title', 'p.price', 'p.live', 'p.tags');
   assert.deepEqual({...posts[0]}, {email: 'ann@example.com', role: 'user', title: 'post 3', price: '0.750', live: 1, tags: [3]});
   assert.equal(posts.length, 2);
-  assert.deepEqual({...await k('posts').sum({s: 'price'}).count({n: '*'}).first()}, {s: '1.500', n: 3});
+  const total = await k('posts').sum({s: 'price'}).count({n: '*'}).first();
+  assert.deepEqual([Number(total.s), total.n], [1.5, 3]); // a number here, the text of a DECIMAL with MySQL
   await k('users').insert({email: 'ann@example.com', role: 'admin'}).onConflict('email').merge();
   assert.equal((await k('users').where({id: ann}).first()).role, 'admin');
   await k('users').insert({email: 'ann@example.com', role: 'user'}).onConflict('email').ignore();

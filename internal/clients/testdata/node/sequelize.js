@@ -49,7 +49,7 @@ async function main() {
   assert.deepEqual(
     [columns.title.type, columns.title.allowNull, columns.id.primaryKey, columns.id.autoIncrement, columns.slug.defaultValue],
     ['VARCHAR(255)', false, true, true, '']);
-  assert.equal((await q.describeTable('Users')).role.type, "ENUM('ADMIN','USER')");
+  assert.equal((await q.describeTable('Users')).role.type, "ENUM('admin','user')");
   assert.equal((await q.describeTable('Users')).role.defaultValue, 'user');
   const indexes = await q.showIndex('Posts');
   assert.deepEqual(indexes.find(i => i.name === 'posts_title').fields, [{attribute: 'title', length: 20, order: 'ASC'}]);

@@ -139,7 +139,8 @@ def check_rows(engine):
             equal([(a.name, sorted(b.title for b in a.books)) for a in found], [("Ann", ["One", "Two"])])
         equal(s.scalar(sa.select(Book.meta["a"][1].as_string()).where(Book.title == "One")), "ü")
         totals = sa.select(Author.name, sa.func.count(), sa.func.sum(Book.price)).join(Book).group_by(Author.name)
-        equal([tuple(r) for r in s.execute(totals.having(sa.func.count() > 1))], [("Ann", 2, decimal.Decimal("12.49"))])
+        ((name, n, total),) = s.execute(totals.having(sa.func.count() > 1))
+        equal((name, n, round(decimal.Decimal(total), 2)), ("Ann", 2, decimal.Decimal("12.49")))  # a float here, a Decimal with MySQL
         rank = sa.func.row_number().over(partition_by=Book.author_id, order_by=Book.id.desc())
         equal(sorted(tuple(r) for r in s.execute(sa.select(Book.title, rank))), [("One", 2), ("Two", 1)])
         new = mysql.insert(Author).values([{"name": "Ann", "born": datetime.date(1980, 1, 1)}, {"name": "Cy", "born": None}])
@@ -201,7 +202,8 @@ def check_migration(engine):
     equal([c["name"] for c in i.get_columns("book")][-1], "isbn13")
     (f,) = i.get_foreign_keys("book")
     equal((f["name"], f["referred_table"]), ("author_book", "writer"))
-    equal({x["name"] for x in i.get_indexes("book")}, {"by_body", "by_cost", "by_score", "one_title"})
+    # MySQL drops the index that it made for a foreign key, book_author, when another one is made that serves it.
+    equal({x["name"] for x in i.get_indexes("book")} - {"book_author"}, {"by_body", "by_cost", "by_score", "one_title"})
 
 
 root = sa.create_engine(server)
