@@ -37,7 +37,8 @@ type Warmer struct {
 	loading sync.Mutex // one Load or Close at a time
 	dumping sync.Mutex // one dump at a time
 
-	changed chan struct{} // has room for one: the interval may be another
+	remembered sync.Once
+	changed    chan struct{} // has room for one: the interval may be another
 
 	mu       sync.Mutex // guards what follows
 	settings Settings
@@ -85,7 +86,7 @@ func (w *Warmer) Change(s Settings) error {
 // Run begins the load of a start, if there is one, and then writes a dump every interval until ctx ends. It closes began once
 // the load has begun, or is not going to.
 func (w *Warmer) Run(ctx context.Context, load *LoadOptions, began chan<- struct{}) {
-	w.remember()
+	w.remembered.Do(w.remember)
 	if load != nil {
 		err := w.Load(ctx, *load)
 		switch {
@@ -108,13 +109,14 @@ func (w *Warmer) Run(ctx context.Context, load *LoadOptions, began chan<- struct
 		case <-w.changed:
 		case <-due:
 			last = time.Now()
-			w.automatic(ctx)
+			w.Automatic(ctx)
 		}
 	}
 }
 
-// automatic writes a dump unless that could spoil a good one.
-func (w *Warmer) automatic(ctx context.Context) {
+// Automatic writes a dump unless that could spoil a good one.
+func (w *Warmer) Automatic(ctx context.Context) {
+	w.remembered.Do(w.remember)
 	if !w.mayDump() {
 		return
 	}
@@ -135,7 +137,7 @@ func (w *Warmer) Close(ctx context.Context, healthy bool) {
 		l.stop()
 	}
 	if healthy && w.Settings().DumpAtShutdown {
-		w.automatic(ctx)
+		w.Automatic(ctx)
 	}
 }
 
@@ -209,7 +211,7 @@ func (w *Warmer) Load(ctx context.Context, o LoadOptions) error {
 func (w *Warmer) begin(ctx context.Context, o LoadOptions) (*load, error) {
 	w.loading.Lock()
 	defer w.loading.Unlock()
-	list, err := w.find(o.Path)
+	list, err := w.find(o.Path, true)
 	w.mu.Lock()
 	before, closed := w.load, w.closed
 	w.wrong = err
@@ -239,8 +241,8 @@ func (w *Warmer) begin(ctx context.Context, o LoadOptions) (*load, error) {
 	return l, nil
 }
 
-// find reads a dump, or the newest whole one.
-func (w *Warmer) find(name string) (*list, error) {
+// find reads a dump, or the newest whole one; with tell it says which are of no use.
+func (w *Warmer) find(name string, tell bool) (*list, error) {
 	if name != "" {
 		return readFor(w.cfg.FS, name, w.cfg.UUID)
 	}
@@ -254,7 +256,9 @@ func (w *Warmer) find(name string) (*list, error) {
 		if err == nil {
 			return l, nil
 		}
-		w.cfg.Logger.Warn("a heat dump is of no use; looking for an older one", "reason", err)
+		if tell {
+			w.cfg.Logger.Warn("a heat dump is of no use; looking for an older one", "reason", err)
+		}
 		if first == nil {
 			first = err
 		}

@@ -10,12 +10,15 @@ import (
 // trustAfter is how long a life may be until the pages it holds say more about what is wanted than any older list.
 const trustAfter = time.Hour
 
+// goodPart: a dump of so many percent of the pages of another is as good. Undo pages and the like come and go.
+const goodPart = 90
+
 // failedShare: a load went well if no more than one page in so many could not be read.
 const failedShare = 100
 
 // remember looks how much an earlier life left.
 func (w *Warmer) remember() {
-	l, err := w.find("")
+	l, err := w.find("", false)
 	if err != nil {
 		return
 	}
@@ -28,7 +31,7 @@ func (w *Warmer) remember() {
 //
 //   - an earlier life left none, or
 //   - a load in this life ended well: what was wanted is here, or nowhere, or
-//   - the pool holds at least as many pages as the good dump lists, or has no room for more, or
+//   - the pool holds about as many pages as the good dump lists, or has no room for more, or
 //   - this life is old enough to know better.
 //
 // While a load is under way it is never written.
@@ -44,7 +47,7 @@ func (w *Warmer) mayDump() bool {
 	switch {
 	case state == StateLoading || state == StatePaused:
 		w.withheld = "a load is under way"
-	case w.good == 0 || well || int64(pages) >= w.good || full || time.Since(w.began) >= trustAfter:
+	case w.good == 0 || well || int64(pages) >= w.good*goodPart/100 || full || time.Since(w.began) >= trustAfter:
 	default:
 		w.withheld = fmt.Sprintf("the pool holds %d pages, an earlier life left a dump of %d, and no load of it has ended well", pages, w.good)
 	}
