@@ -241,6 +241,10 @@ func (c *compiler) opening(root *node) {
 			c.prefix = string(n.runes)
 			return
 		}
+		if n.kind == repeat && n.max == unbounded && n.greed != possessive && c.code[0].op >= opClassLoop && c.code[0].op <= opAnyLoop {
+			c.lead = &c.code[0]
+			break
+		}
 		if n.kind != sequence && n.kind != group && n.kind != atomicGroup || len(n.subs) == 0 {
 			break
 		}

@@ -75,14 +75,21 @@ func foldStarts(r rune) runeSet {
 	return setOf(ranges...)
 }
 
-// cased are all characters that have another case.
+// cased are all characters that differ from another in case only.
 var cased = sync.OnceValue(func() []rune {
-	var out []rune
+	var all []runeRange
 	for _, c := range unicode.CaseRanges {
 		for r := rune(c.Lo); r <= rune(c.Hi); r++ {
-			if unicode.SimpleFold(r) != r {
-				out = append(out, r)
+			// A whole orbit: "ß" has no mapping, so it is found by way of "ẞ".
+			for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+				all = append(all, runeRange{r, r}, runeRange{next, next})
 			}
+		}
+	}
+	var out []rune
+	for _, r := range setOf(all...) {
+		for c := r.lo; c <= r.hi; c++ {
+			out = append(out, c)
 		}
 	}
 	return out

@@ -5,7 +5,8 @@ import "sync/atomic"
 // What a pattern may be, and what a match may cost.
 const (
 	// DefaultTimeLimit bounds a search, in steps of 10,000 saved states each, as MySQL's regexp_time_limit does. A saved state is
-	// a place to which a match would go back. Other work counts a thousandth, beyond 64 instructions for each byte of the text.
+	// a place to which a match would go back. Other work
+	// weighs less, see meter.
 	DefaultTimeLimit = 32
 	// DefaultStackLimit bounds the saved states that a match keeps at once, in bytes, as MySQL's regexp_stack_limit does.
 	DefaultStackLimit = 8_000_000

@@ -81,12 +81,29 @@ func (m *matcher) search(from int) (found bool, err error) {
 		if m.run(pos) {
 			return true, nil
 		}
+		if m.lead != nil {
+			pos = m.pastRun(pos)
+		}
 		if pos == len(m.text) {
 			break
 		}
 		pos += width(m.text, pos)
 	}
 	return false, m.err
+}
+
+// pastRun is the first character from pos on that the leading loop does not take, or that it takes only with the one before it.
+func (m *matcher) pastRun(pos int) int {
+	from := pos
+	for pos < len(m.text) {
+		n := oneOfLoop(m.lead, m.text, pos)
+		if n == 0 || n == 2 && m.text[pos] == '\r' {
+			break
+		}
+		pos += n
+	}
+	m.pay(int64(pos - from))
+	return pos
 }
 
 // found is the place of the match.

@@ -7,7 +7,7 @@ import (
 
 const (
 	stepStates    = 10_000 // saved states in a step of the time limit
-	workPerState  = 1000   // instructions that weigh as much as a saved state
+	workPerState  = 200    // instructions, or characters of a loop, that weigh as much as a saved state
 	statesPerByte = 16     // free for each byte of the text: work that grows as the text does is no catastrophe
 	workPerByte   = 64     //
 )

@@ -8,9 +8,10 @@ type program struct {
 	slots  int            // what a match remembers: two for each group and for the whole match, then what loops and the like need
 
 	// What every match begins with, where that is known: a search passes over the rest.
-	prefix string     // bytes
-	first  *[256]bool // the first byte; nil: a match may be empty, or begin with anything
-	atZero bool       // only at the start of the text
+	prefix string       // bytes
+	first  *[256]bool   // the first byte; nil: a match may be empty, or begin with anything
+	atZero bool         // only at the start of the text
+	lead   *instruction // a loop without an end, as in ".*x": what it fails from it fails from further right in the same run of characters
 }
 
 // instruction is a step of a program. Where its operands are places in the code or slots, op says so.

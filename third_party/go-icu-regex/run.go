@@ -162,11 +162,11 @@ func (m *matcher) goBack() (pc, pos int, ok bool) {
 
 // oneLoop runs a loop over one character at a time. next is the instruction behind it.
 func (m *matcher) oneLoop(in *instruction, next, pos int) (int, bool) {
-	count, most, low := int32(0), in.y, pos
+	count, most, low, paid := int32(0), in.y, pos, pos
 	if in.greed == lazy {
 		most = in.x
 	}
-	for from := pos; count < most; count++ {
+	for ; count < most; count++ {
 		n := oneOfLoop(in, m.text, pos)
 		if n == 0 {
 			break
@@ -175,15 +175,15 @@ func (m *matcher) oneLoop(in *instruction, next, pos int) (int, bool) {
 		if count+1 == in.x {
 			low = pos
 		}
-		if pos-from >= 1<<16 { // pay now and then, so that a long text is not passed over without a look at the context
-			m.pay(int64(pos-from) / 4)
-			from = pos
+		if pos-paid >= 1<<16 { // a long text is not passed over without a look at the context
+			m.pay(int64(pos - paid))
+			paid = pos
 			if m.err != nil {
 				return pos, false
 			}
 		}
 	}
-	m.pay(int64(pos-low) / 4)
+	m.pay(int64(pos - paid))
 	switch {
 	case count < in.x:
 		return pos, false
@@ -209,9 +209,15 @@ func (m *matcher) giveBack(next, pos, low int) (int, bool) {
 		return pos, false
 	}
 	loop, in := &m.code[next-1], &m.code[next]
-	if in.op == opByte && (loop.op == opClassLoop || in.x != '\n') {
+	switch {
+	case in.op == opByte && (loop.op == opClassLoop || in.x != '\n'):
 		i := strings.LastIndexByte(m.text[low:pos], byte(in.x))
 		m.pay(int64(pos-low-i) / 8)
+		return low + i, i >= 0
+	case in.op == opText && (loop.op == opClassLoop || in.text[0] != '\n'):
+		end := min(len(m.text), pos-1+len(in.text))
+		i := strings.LastIndex(m.text[low:end], in.text)
+		m.pay(int64(pos-low-i) / 4)
 		return low + i, i >= 0
 	}
 	if loop.op == opAnyLoop && pos-low >= 2 && m.text[pos-2:pos] == "\r\n" {
