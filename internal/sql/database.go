@@ -10,6 +10,7 @@ import (
 type Database struct {
 	backend *Backend
 	name    string
+	picture *dict.Schema // for a walk over all definitions, which locks none of them; nil: what the session sees when it asks
 }
 
 var (
@@ -22,6 +23,13 @@ func (d *Database) Name() string { return d.name }
 
 // record of the database, nil if the session sees none (any more).
 func (d *Database) record(ctx *gms.Context) *dict.Database {
+	picture := d.picture
+	if s := SessionOf(ctx); picture == nil && s != nil && s.quiet {
+		picture = s.walk()
+	}
+	if picture != nil {
+		return picture.Database(d.name)
+	}
 	return d.backend.provider.schemaOf(ctx).Database(d.name)
 }
 
@@ -41,7 +49,7 @@ func (d *Database) GetTableInsensitive(ctx *gms.Context, name string) (gms.Table
 	if t == nil {
 		return nil, false, nil
 	}
-	if s != nil && !s.quiet && s.current() != nil {
+	if s != nil && d.picture == nil && !s.quiet && s.current() != nil {
 		if err := s.LockTables(ctx, dict.Shared, dict.TableLock(d.name, name)); err != nil {
 			return nil, false, err
 		}

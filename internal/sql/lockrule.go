@@ -201,7 +201,8 @@ func walksTables(n gms.Node) (walks bool) {
 			*plan.Truncate: // for tables that refer to the one, which is locked by now
 			walks = true
 		case *plan.ResolvedTable:
-			if _, ok := n.Table.(*information_schema.InformationSchemaTable); ok {
+			switch n.Table.(type) {
+			case *information_schema.InformationSchemaTable, *information_schema.ColumnsTable:
 				walks = true
 			}
 		}

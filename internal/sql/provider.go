@@ -49,12 +49,16 @@ func (p *Provider) HasDatabase(ctx *gms.Context, name string) bool {
 	return p.schemaOf(ctx).Database(name) != nil
 }
 
-// AllDatabases implements gms.DatabaseProvider.
+// AllDatabases implements gms.DatabaseProvider. GMS asks when it walks over all definitions there are.
 func (p *Provider) AllDatabases(ctx *gms.Context) []gms.Database {
-	all := p.schemaOf(ctx).Databases()
+	picture := p.schemaOf(ctx)
+	if s := SessionOf(ctx); s != nil && s.backend == p.backend {
+		picture = s.walk()
+	}
+	all := picture.Databases()
 	out := make([]gms.Database, len(all))
 	for i, db := range all {
-		out[i] = &Database{backend: p.backend, name: db.Name}
+		out[i] = &Database{backend: p.backend, name: db.Name, picture: picture}
 	}
 	return out
 }

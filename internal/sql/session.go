@@ -28,6 +28,7 @@ type Session struct {
 	defining     bool         // the client's statement makes a view
 	cursors      []*innerRows // open in procedures
 	quiet        bool         // the statement walks over all tables and locks none of them
+	picture      *dict.Schema // of all tables, as the statement saw them when it began to walk over them; nil: it has not
 }
 
 var (
@@ -138,6 +139,18 @@ func (s *Session) Schema() *dict.Schema {
 		return t.change.Schema()
 	}
 	return s.backend.dict.Schema()
+}
+
+// walk is the picture that a statement sees which walks over all tables: one, so that a table which somebody drops now is no error.
+// What the session itself makes and drops meanwhile is in it.
+func (s *Session) walk() *dict.Schema {
+	if t := s.current(); t != nil && t.change != nil {
+		return t.change.Schema()
+	}
+	if s.picture == nil {
+		s.picture = s.Schema()
+	}
+	return s.picture
 }
 
 // Change is the DDL of the running transaction.

@@ -22,11 +22,12 @@ func (s *Session) ValidateSession(ctx *gms.Context) error {
 			s.drop(t) // of a statement that failed and was not undone
 		}
 		s.stmts = append(s.stmts[:0], statement{})
-		s.examined, s.waited, s.quiet = 0, 0, false
+		s.examined, s.waited = 0, 0
 		s.analyzed, s.calling, s.defining, s.cursors, s.built = false, false, false, nil, 0
 	} else {
 		s.stmts[len(s.stmts)-1] = statement{}
 	}
+	s.quiet, s.picture = false, nil
 	if t := s.current(); t != nil && t.tx != nil {
 		t.tx.SetContext(ctx.Context)
 		t.tx.Statement() // under READ COMMITTED a statement sees what is committed when it begins
@@ -96,7 +97,7 @@ func (s *Session) CommandEnd() {
 	if t := s.current(); t != nil && s.autocommits() {
 		s.drop(t)
 	}
-	s.stmts = s.stmts[:0]
+	s.stmts, s.picture = s.stmts[:0], nil
 }
 
 // SessionEnd implements gms.LifecycleAwareSession: the client has gone.
