@@ -232,24 +232,24 @@ func (b *bed) restart(ctx context.Context, t *restart.Timeline, mu *sync.Mutex) 
 		return err
 	}
 	defer db.Close()
-	t.Report = strings.Join(startReport(ctx, db), "; ")
+	t.Report = startReport(ctx, db)
 	return nil
 }
 
 // startReport is what hearth says of its start; other servers have none.
-func startReport(ctx context.Context, db *sql.DB) (lines []string) {
-	rows, err := db.QueryContext(ctx, "SELECT report FROM information_schema.hearth_start_report")
+func startReport(ctx context.Context, db *sql.DB) string {
+	var kind string
+	var seconds float64
+	var redo int64
+	err := db.QueryRowContext(ctx, "SELECT kind, seconds, redo_bytes FROM information_schema.hearth_start_report").Scan(&kind, &seconds, &redo)
 	if err != nil {
-		return nil
+		return ""
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var line string
-		if rows.Scan(&line) == nil {
-			lines = append(lines, line)
-		}
+	report := fmt.Sprintf("%s: open after %.0f ms", kind, 1000*seconds)
+	if redo > 0 {
+		report += fmt.Sprintf(", %.0f MiB of log redone before", float64(redo)/(1<<20))
 	}
-	return lines
+	return report
 }
 
 // LoseMemory removes what a hearth server keeps in memory, as a reboot does.
