@@ -56,8 +56,14 @@ func (b *bed) ops() []restart.Op {
 				case <-ctx.Done():
 				case <-time.After(retryAfter):
 				}
+				return err
 			}
-			return err
+			if now := time.Now().UnixNano(); !b.launched.Load() {
+				b.last.Store(now)
+			} else if b.first.Load() == 0 {
+				b.first.CompareAndSwap(0, now)
+			}
+			return nil
 		}
 	}
 	return ops
@@ -207,6 +213,7 @@ func (b *bed) restart(ctx context.Context, t *restart.Timeline, mu *sync.Mutex) 
 	}
 	b.server.Config.Extra = b.p.After
 	t.Launched = time.Now().UnixNano()
+	b.launched.Store(true)
 	if err := b.server.Launch(ctx, enter); err != nil {
 		return err
 	}
@@ -233,6 +240,7 @@ func (b *bed) restart(ctx context.Context, t *restart.Timeline, mu *sync.Mutex) 
 	}
 	defer db.Close()
 	t.Report = startReport(ctx, db)
+	t.Last, t.First = b.last.Load(), b.first.Load()
 	return nil
 }
 

@@ -139,6 +139,9 @@ type bed struct {
 
 	clients []*client
 
+	launched    atomic.Bool  // the new process was started: all answers from now on are its own
+	last, first atomic.Int64 // answers: the last before that, the first after, nanoseconds since 1970
+
 	tick    func(restart.Tick) // told each, besides
 	stopped func()             // told when the server was stopped
 }

@@ -94,14 +94,14 @@ func TestKnownStallsComeOutAsSuch(t *testing.T) {
 func TestOpenLoopCountsFromWhenARequestWasDue(t *testing.T) {
 	const rate = 200
 	s := &stub{stop: 2 * time.Second, blackout: 0, brownout: time.Second, fast: time.Millisecond, slow: time.Second}
-	line := measure(t, s, Load{Rate: rate, Patience: 50 * time.Millisecond}, 2, 6*time.Second)
+	line := measure(t, s, Load{Rate: rate, Patience: 300 * time.Millisecond}, 2, 6*time.Second)
 	var late, worst int64
 	for _, k := range line.Ticks {
 		late, worst = late+k.Late, max(worst, k.Max)
 	}
 	// Two workers stood still for a second: all that was due then is late, though only two requests were slow by themselves.
-	if late < rate*8/10 {
-		t.Errorf("got %d late requests, want about %d", late, rate)
+	if late < rate*5/10 {
+		t.Errorf("got %d late requests, want about %d", late, rate*7/10)
 	}
 	near(t, "largest latency", time.Duration(worst)*time.Microsecond, time.Second, 400*time.Millisecond)
 	silent, _ := line.Blackout() // nobody was refused, but the first to be answered waited for a second

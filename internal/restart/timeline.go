@@ -1,6 +1,7 @@
 package restart
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -14,7 +15,8 @@ type Timeline struct {
 	Stop     int64  `json:"stop"`     // nanoseconds since 1970: the kill, or the request to stop
 	Launched int64  `json:"launched"` // the new process was started
 	Ticks    []Tick `json:"ticks"`    // in order
-	First    int64  `json:"first"`    // the first answer after the stop, exactly; 0: see the ticks
+	Last     int64  `json:"last"`     // the last answer of the old process, exactly; 0: taken as the stop
+	First    int64  `json:"first"`    // the first answer of the new one, exactly; 0: see the ticks
 	Report   string `json:"report"`   // what the server says of its start
 }
 
@@ -77,11 +79,10 @@ func (t *Timeline) Warm() float64 {
 	return before[len(before)/2]
 }
 
-// silence is the longest time without an answer that ends after the stop: from one answer to the next. Where First is known
-// exactly, it begins with the stop.
+// silence around the restart. Where it is not known exactly it is the longest time without an answer that ends after the stop.
 func (t *Timeline) silence() (last, first int64) {
 	if t.First != 0 {
-		return t.Stop, t.First
+		return cmp.Or(t.Last, t.Stop), t.First
 	}
 	var before int64
 	for _, k := range t.Ticks {
@@ -102,7 +103,7 @@ func (t *Timeline) firstAnswer() int64 {
 	return first
 }
 
-// Blackout is the longest time without an answer around the restart; false if none came any more.
+// Blackout is the time without an answer around the restart; false if none came any more.
 func (t *Timeline) Blackout() (time.Duration, bool) {
 	last, first := t.silence()
 	return time.Duration(first - last), first != 0
