@@ -1,11 +1,11 @@
 -- Definitions, rows, transactions and errors of a small shop.
 CREATE DATABASE shop; USE shop;
 CREATE TABLE author (id INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, name VARCHAR(100) NOT NULL, born DATE,
-  UNIQUE KEY by_name (name)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+  UNIQUE KEY by_name (name), CONSTRAINT named CHECK (name <> '')) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 CREATE TABLE book (id BIGINT AUTO_INCREMENT PRIMARY KEY, author INT UNSIGNED NOT NULL, title VARCHAR(200) COMMENT 'as printed',
   price DECIMAL(10,2) DEFAULT '9.99', kind ENUM('a','b','it''s') DEFAULT 'a', tags SET('x','y'), meta JSON,
   added TIMESTAMP DEFAULT '2024-01-02 03:04:05' ON UPDATE CURRENT_TIMESTAMP, twice DECIMAL(11,2) AS (price * 2) VIRTUAL,
-  KEY (author), KEY by_title (title(20)), CONSTRAINT price_ok CHECK (price >= 0),
+  KEY (author), KEY by_title (title(20)),
   CONSTRAINT book_author FOREIGN KEY (author) REFERENCES author (id) ON DELETE CASCADE);
 SHOW TABLES;
 DESCRIBE book;
@@ -34,7 +34,7 @@ COMMIT;
 
 INSERT INTO author (name) VALUES ('Ann');
 INSERT INTO book (author) VALUES (99);
-INSERT INTO book (author, price) VALUES (1, -1);
+INSERT INTO author (name) VALUES ('');
 INSERT INTO book (author, kind) VALUES (1, 'z');
 INSERT INTO author (name) VALUES (NULL);
 SELECT * FROM nope;
