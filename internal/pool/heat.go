@@ -2,6 +2,7 @@ package pool
 
 import (
 	"iter"
+	"math/bits"
 	"runtime"
 	"time"
 
@@ -78,6 +79,17 @@ func noteFreed(d *region.Desc, pg *page.Page) {
 
 // Heats masks heat and freq in a heat word: what Snapshot tells and Want takes.
 const Heats = 1<<27 - 1
+
+// heatClass sorts pages by the logarithm of their heat: those in one class are about as hot as each other.
+func heatClass(heat uint32) int {
+	if heat&markFreed != 0 {
+		return 0
+	}
+	return bits.Len32(heat & Heats)
+}
+
+// heatClasses is how many there are.
+const heatClasses = 28
 
 // Both fit, and the marks lie above.
 const _ = uint(Heats - (MaxHeat<<heatShift | freqMask))

@@ -109,12 +109,11 @@ func New(cfg Config) (*Pool, error) {
 func (p *Pool) adopt() error {
 	workers := runtime.GOMAXPROCS(0)
 	free := make([][]uint32, workers)
-	kept := make([][]uint32, workers)
+	kept := make([][heatClasses][]uint32, workers)
 	errs := make([]error, workers)
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
-			kept[w] = make([]uint32, 0, p.n/workers+p.n/16)
 			for f := range uint32(p.n) {
 				d := p.desc(f)
 				id := page.ID(d.ID.Load())
@@ -126,10 +125,12 @@ func (p *Pool) adopt() error {
 					free[w] = append(free[w], f)
 				case region.StateUnverified:
 					if p.table.pushUnique(p, id, f) {
-						kept[w] = append(kept[w], f)
-						if h := d.Heat.Load(); h&(markUnused|markUsed) != 0 { // by an earlier life
+						h := d.Heat.Load()
+						if h&(markUnused|markUsed) != 0 { // by an earlier life
 							d.Heat.Store(h &^ (markUnused | markUsed))
 						}
+						c := heatClass(h)
+						kept[w][c] = append(kept[w][c], f)
 						continue
 					}
 					// A death while the pool shrank left the page in two frames, the same in both.
@@ -147,7 +148,12 @@ func (p *Pool) adopt() error {
 	}
 	wg.Wait()
 	for w := range workers {
-		p.repl.adopt(p, free[w], kept[w])
+		p.repl.free = append(p.repl.free, free[w]...)
+	}
+	for c := range heatClasses { // the coldest are the first to go
+		for w := range workers {
+			p.repl.main.pushAll(kept[w][c])
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -48,6 +48,14 @@ func (r *ring) push(f uint32) {
 	r.n++
 }
 
+// pushAll is push for frames of a queue that nobody has taken anything from yet.
+func (r *ring) pushAll(frames []uint32) {
+	if r.head != 0 || r.n+len(frames) > len(r.at) {
+		panic(fmt.Sprintf("BUG: %d frames for a replacement queue of %d that has %d", len(frames), len(r.at), r.n))
+	}
+	r.n += copy(r.at[r.n:], frames)
+}
+
 func (r *ring) pop() uint32 {
 	f := r.at[r.head]
 	r.head++
@@ -82,14 +90,6 @@ func (r *replacement) init(n int) {
 	r.smallTarget = n / smallShare
 	r.low = min(max(n/freeShare, 8), maxFree)
 	r.high = 2 * r.low
-}
-
-// adopt takes free and surviving frames at start, before anybody else runs.
-func (r *replacement) adopt(p *Pool, free, kept []uint32) {
-	r.free = append(r.free, free...)
-	for _, f := range kept {
-		r.main.push(f)
-	}
 }
 
 func (r *replacement) ghostAt(id page.ID) (*uint32, uint32) {

@@ -48,9 +48,9 @@ func on(tb testing.TB, disk *file.Mem, frames int) *Bed {
 	tb.Helper()
 	files, err := datafile.Open(datafile.Config{FS: disk, Dir: "/db"})
 	must(tb, err)
-	if err := files.RestoreTorn(); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, files.RestoreTorn())
+	_, err = files.Torn(context.Background()) // what a test damages from now on stays so
+	must(tb, err)
 	r, err := region.Plain(region.Config{RingBytes: 8 << 20, Frames: frames})
 	must(tb, err)
 	l, err := wal.Open(wal.Config{FS: disk, Dir: "/db/log", SegmentBytes: 4 << 20, Ring: r.Ring(), Incarnation: 1, Start: wal.FirstLSN})
