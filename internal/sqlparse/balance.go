@@ -1,11 +1,14 @@
 package sqlparse
 
 import (
+	"slices"
+
 	ast "github.com/dolthub/vitess/go/vt/sqlparser"
 )
 
-// balance makes chains of AND and of OR shallow. The grammar builds "a OR b OR c OR ..." as one level a term, and clients send
-// thousands of terms. Both operators are associative, and the order of the terms stays.
+// balance makes chains of AND, of OR and of UNION shallow. The grammar builds "a OR b OR c OR ..." as one level a term, and clients
+// send thousands of terms; of unions the planner asks every level for all below it, again and again. These operators are
+// associative, and the order of the terms stays.
 func balance(stmt ast.Statement) {
 	work := []ast.SQLNode{stmt} // a stack: the tree may be deep still
 	for len(work) > 0 {
@@ -32,10 +35,55 @@ func balance(stmt ast.Statement) {
 			join := func(l, r ast.Expr) ast.Expr { return &ast.OrExpr{Left: l, Right: r} }
 			n.Left, n.Right = halves(terms, join)
 			work = append(work, exprs(terms)...)
+		case *ast.SetOp:
+			balanceUnion(n)
+			_ = children(n, func(c ast.SQLNode) error { work = append(work, c); return nil })
 		default:
 			_ = children(n, func(c ast.SQLNode) error { work = append(work, c); return nil })
 		}
 	}
+}
+
+// balanceFrom is how deep a tree may have become (scanned.peak) before it is worth a look. No tree up to there can be deeper than
+// MaxDepth.
+const balanceFrom = 100
+
+// unionTermsMin is how many SELECTs a chain has that is worth the work.
+const unionTermsMin = 16
+
+// balanceUnion makes one chain of UNION ALL, or of UNION, shallow. What stands behind the whole chain (ORDER BY, LIMIT) is kept by the
+// node at its top; a node with such of its own ends the chain.
+func balanceUnion(top *ast.SetOp) {
+	switch top.Type {
+	case ast.UnionStr, ast.UnionAllStr, ast.UnionDistinctStr:
+	default:
+		return
+	}
+	var terms []ast.SelectStatement
+	var left ast.SelectStatement = top
+	for {
+		n, ok := left.(*ast.SetOp)
+		if !ok || n.Type != top.Type || n != top && (n.OrderBy != nil || n.With != nil || n.Limit != nil || n.Lock != "" || n.Into != nil) {
+			terms = append(terms, left)
+			break
+		}
+		terms = append(terms, n.Right)
+		left = n.Left
+	}
+	if len(terms) < unionTermsMin {
+		return
+	}
+	slices.Reverse(terms)
+	var tree func(t []ast.SelectStatement) ast.SelectStatement
+	tree = func(t []ast.SelectStatement) ast.SelectStatement {
+		if len(t) == 1 {
+			return t[0]
+		}
+		m := len(t) / 2
+		return &ast.SetOp{Type: top.Type, Left: tree(t[:m]), Right: tree(t[m:])}
+	}
+	m := len(terms) / 2
+	top.Left, top.Right = tree(terms[:m]), tree(terms[m:])
 }
 
 // chain lists the terms of a chain of one operator, in order. It grows to the left.
@@ -49,9 +97,7 @@ func chain(e ast.Expr, split func(ast.Expr) (l, r ast.Expr, ok bool)) (terms []a
 		terms = append(terms, r)
 		e = l
 	}
-	for i, j := 0, len(terms)-1; i < j; i, j = i+1, j-1 {
-		terms[i], terms[j] = terms[j], terms[i]
-	}
+	slices.Reverse(terms)
 	return terms
 }
 

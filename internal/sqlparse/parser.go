@@ -136,7 +136,7 @@ func recovered(err *error) {
 
 // passes are the changes of the tree.
 func (p *parsed) passes() error {
-	if p.peak > MaxDepth/4 {
+	if p.peak > balanceFrom {
 		balance(p.stmt)
 		if err := checkDepth(p.stmt); err != nil {
 			return err

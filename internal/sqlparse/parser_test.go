@@ -152,6 +152,44 @@ func TestBalance(t *testing.T) {
 	}
 }
 
+// TestBalanceUnion: the SELECTs stay in order, and what follows the chain stays at its top. Chains of two kinds are not mixed.
+func TestBalanceUnion(t *testing.T) {
+	src := "SELECT 0 AS a, 1 + 1 + 1"
+	for i := 1; i < 300; i++ {
+		src += fmt.Sprintf(" UNION ALL SELECT %d, 2", i)
+	}
+	top := mustParse(t, src+" ORDER BY a LIMIT 5").(*ast.SetOp)
+	if top.OrderBy == nil || top.Limit == nil {
+		t.Error("ORDER BY or LIMIT is gone")
+	}
+	var got []string
+	depth := 0
+	var down func(s ast.SelectStatement, d int)
+	down = func(s ast.SelectStatement, d int) {
+		depth = max(depth, d)
+		switch s := s.(type) {
+		case *ast.SetOp:
+			down(s.Left, d+1)
+			down(s.Right, d+1)
+		case *ast.Select:
+			got = append(got, ast.String(s.SelectExprs[0].(*ast.AliasedExpr).Expr))
+		}
+	}
+	down(top, 0)
+	for i, g := range got {
+		if g != fmt.Sprint(i) {
+			t.Fatalf("place %d has %s", i, g)
+		}
+	}
+	if len(got) != 300 || depth > 10 {
+		t.Errorf("%d SELECTs, %d deep", len(got), depth)
+	}
+	mixed := mustParse(t, "SELECT 1"+strings.Repeat(" UNION ALL SELECT 1", 200)+" UNION SELECT 1 EXCEPT SELECT 2").(*ast.SetOp)
+	if mixed.Type != ast.ExceptStr || mixed.Left.(*ast.SetOp).Type != ast.UnionStr {
+		t.Errorf("got %.100s", ast.String(mixed))
+	}
+}
+
 // TestClient: SET PASSWORD is about the one who sends it.
 func TestClient(t *testing.T) {
 	ctx := gms.NewContext(t.Context(), gms.WithSession(
