@@ -109,11 +109,12 @@ func New(cfg Config) (*Pool, error) {
 func (p *Pool) adopt() error {
 	workers := runtime.GOMAXPROCS(0)
 	free := make([][]uint32, workers)
-	kept := make([][heatClasses][]uint32, workers)
+	kept := make([]survivors, workers)
 	errs := make([]error, workers)
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
+			kept[w].init(p.n/workers + p.n/16)
 			for f := range uint32(p.n) {
 				d := p.desc(f)
 				id := page.ID(d.ID.Load())
@@ -129,8 +130,7 @@ func (p *Pool) adopt() error {
 						if h&(markUnused|markUsed) != 0 { // by an earlier life
 							d.Heat.Store(h &^ (markUnused | markUsed))
 						}
-						c := heatClass(h)
-						kept[w][c] = append(kept[w][c], f)
+						kept[w].add(f, heatClass(h))
 						continue
 					}
 					// A death while the pool shrank left the page in two frames, the same in both.
@@ -150,11 +150,7 @@ func (p *Pool) adopt() error {
 	for w := range workers {
 		p.repl.free = append(p.repl.free, free[w]...)
 	}
-	for c := range heatClasses { // the coldest are the first to go
-		for w := range workers {
-			p.repl.main.pushAll(kept[w][c])
-		}
-	}
+	p.repl.main.n = enqueue(p.repl.main.at, kept)
 	return errors.Join(errs...)
 }
 

@@ -48,14 +48,6 @@ func (r *ring) push(f uint32) {
 	r.n++
 }
 
-// pushAll is push for frames of a queue that nobody has taken anything from yet.
-func (r *ring) pushAll(frames []uint32) {
-	if r.head != 0 || r.n+len(frames) > len(r.at) {
-		panic(fmt.Sprintf("BUG: %d frames for a replacement queue of %d that has %d", len(frames), len(r.at), r.n))
-	}
-	r.n += copy(r.at[r.n:], frames)
-}
-
 func (r *ring) pop() uint32 {
 	f := r.at[r.head]
 	r.head++
@@ -90,6 +82,45 @@ func (r *replacement) init(n int) {
 	r.smallTarget = n / smallShare
 	r.low = min(max(n/freeShare, 8), maxFree)
 	r.high = 2 * r.low
+}
+
+// survivors are frames that were kept over a restart, and how hot they are.
+type survivors struct {
+	frames  []uint32
+	classes []uint8
+	counts  [heatClasses]int
+}
+
+func (s *survivors) init(most int) {
+	s.frames, s.classes = make([]uint32, 0, most), make([]uint8, 0, most)
+}
+
+func (s *survivors) add(f uint32, class int) {
+	s.frames, s.classes = append(s.frames, f), append(s.classes, uint8(class))
+	s.counts[class]++
+}
+
+// enqueue puts all of them into an empty queue, the coldest first: those are the first to go. It returns how many they are.
+func enqueue(queue []uint32, all []survivors) (n int) {
+	var wg sync.WaitGroup
+	places := make([][heatClasses]int, len(all))
+	for c := range heatClasses {
+		for w := range all {
+			places[w][c] = n
+			n += all[w].counts[c]
+		}
+	}
+	for w := range all {
+		wg.Go(func() {
+			for i, f := range all[w].frames {
+				at := &places[w][all[w].classes[i]]
+				queue[*at] = f
+				*at++
+			}
+		})
+	}
+	wg.Wait()
+	return n
 }
 
 func (r *replacement) ghostAt(id page.ID) (*uint32, uint32) {
