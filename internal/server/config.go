@@ -142,6 +142,8 @@ func (c *Config) variables() map[string]any {
 		"max_prepared_stmt_count":  int64(c.MaxPrepared),
 		"require_secure_transport": c.RequireSecureTransport,
 		"datadir":                  c.Data + "/",
+		"secure_file_priv":         filepath.Join(c.Data, filesDir),
+		"local_infile":             int8(1),
 		"socket":                   c.Socket,
 	}
 }

@@ -69,6 +69,7 @@ func Open(ctx context.Context, db *hearth.DB, o Options) (*Backend, error) {
 		installLockRule()
 		installOrderRule()
 		installInsertRule()
+		installLoadRule()
 		installViewRule()
 		installShowCreateRule()
 	})

@@ -22,6 +22,7 @@ type Session struct {
 	temporary    temporaries
 	built        uint64       // id of the table that GMS is about to read for nothing, see BuildIndex
 	rewriting    *rewriting   // GMS rewrites a table; nil: no
+	viewDatabase string       // of a view that the statement uses while no database is selected
 	tableComment string       // of the CREATE TABLE that runs, see rewriteDDL
 	analyzed     bool         // GMS has begun to analyze the client's statement
 	calling      bool         // the client's statement is a CALL: statements in the procedure end transactions as a client's do

@@ -90,7 +90,7 @@ func showCreateTable(ctx *gms.Context, n *plan.ShowCreateTable) (gms.Row, error)
 		return gms.Row{d.rec.Name, text}, err
 	case *plan.SubqueryAlias:
 		if v := viewOf(ctx, child); v != nil {
-			text, err := createViewText(v)
+			text, err := createViewText(v, "")
 			client, connection := collations(ctx)
 			return gms.Row{v.Name, text, client, connection}, err
 		}
@@ -301,8 +301,9 @@ func viewOf(ctx *gms.Context, n *plan.SubqueryAlias) *dict.View {
 	return nil
 }
 
-// createViewText is CREATE VIEW with everything that was said, in the order that MySQL writes and mariadb-dump looks for.
-func createViewText(v *dict.View) (string, error) {
+// createViewText is CREATE VIEW with everything that was said, in the order that MySQL writes and mariadb-dump looks for. The name is
+// qualified with the database, if that is given.
+func createViewText(v *dict.View, database string) (string, error) {
 	o := gms.NewSqlModeFromString(v.SqlMode).ParserOptions()
 	stmt, text, _, err := gms.GlobalParser.ParseWithOptions(gms.NewEmptyContext(), v.CreateViewStatement, ';', false, o)
 	if err != nil {
@@ -333,8 +334,12 @@ func createViewText(v *dict.View) (string, error) {
 		columns = " (" + strings.Join(names, ",") + ")"
 	}
 	body := strings.TrimSpace(text[ddl.SubStatementPositionStart:ddl.SubStatementPositionEnd])
+	name := quoteName(v.Name)
+	if database != "" {
+		name = quoteName(database) + "." + name
+	}
 	return fmt.Sprintf("CREATE ALGORITHM=%s DEFINER=%s SQL SECURITY %s VIEW %s%s AS %s",
-		algorithm, definer, security, quoteName(v.Name), columns, body), nil
+		algorithm, definer, security, name, columns, body), nil
 }
 
 // showCreateTrigger is nil if there is no such trigger.

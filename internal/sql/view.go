@@ -9,7 +9,8 @@ import (
 
 var _ gms.ViewDatabase = (*Database)(nil)
 
-// CreateView implements gms.ViewDatabase.
+// CreateView implements gms.ViewDatabase. The statement is kept with the name of the database: GMS reads it again to use the view, and
+// then perhaps no database is selected.
 func (d *Database) CreateView(ctx *gms.Context, name, selectStatement, createStatement string) error {
 	s := SessionOf(ctx)
 	if err := s.LockTables(ctx, dict.Exclusive, dict.TableLock(d.name, name)); err != nil {
@@ -30,6 +31,10 @@ func (d *Database) CreateView(ctx *gms.Context, name, selectStatement, createSta
 		CreateViewStatement: createStatement,
 		SqlMode:             gms.LoadSqlMode(ctx).String(),
 	}
+	var err error
+	if v.CreateViewStatement, err = createViewText(&v, d.name); err != nil {
+		return err
+	}
 	return s.ddl(ctx, func(c *dict.Change, _ *hearth.Tx) error { return c.PutView(d.name, v) })
 }
 
@@ -49,10 +54,21 @@ func (d *Database) DropView(ctx *gms.Context, name string) error {
 func (d *Database) GetViewDefinition(ctx *gms.Context, name string) (gms.ViewDefinition, bool, error) {
 	if db := d.record(ctx); db != nil {
 		if v := db.View(name); v != nil {
+			if s := SessionOf(ctx); s.BaseSession.GetCurrentDatabase() == "" {
+				s.viewDatabase = d.name
+			}
 			return *v, true, nil
 		}
 	}
 	return gms.ViewDefinition{}, false, nil
+}
+
+// GetCurrentDatabase implements gms.Session. GMS wants one to be selected when a view is used, wherever that is: then it is the view's.
+func (s *Session) GetCurrentDatabase() string {
+	if db := s.BaseSession.GetCurrentDatabase(); db != "" {
+		return db
+	}
+	return s.viewDatabase
 }
 
 // AllViews implements gms.ViewDatabase.

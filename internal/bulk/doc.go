@@ -1,0 +1,9 @@
+// Package bulk reads rows as text, as they come in bulk: files for LOAD DATA.
+//
+// It knows bytes and the formats they come in. It does not know tables, types or character sets, nor where the bytes come from.
+//
+// # Rules
+//
+//  1. Memory does not grow with the input: a buffer, and the row at hand, whose fields have a limit.
+//  2. What is returned is valid until the next call.
+package bulk
