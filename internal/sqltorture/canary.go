@@ -54,14 +54,9 @@ func (r *run) lie() bool {
 
 // tamper carries out a canary that is about what is there, and says whether it could.
 func (r *run) tamper(ctx context.Context, l *link) (bool, error) {
-	texts := map[Canary][]string{
-		CanaryGone:  {"DELETE FROM mirror ORDER BY client LIMIT 1"},
-		CanaryMoney: {"UPDATE bank_b SET balance = balance + 1 WHERE id = 7"},
-		CanaryOrphan: {"SET foreign_key_checks = 0",
-			"DELETE FROM parent WHERE id = (SELECT k.parent FROM (SELECT parent FROM kid_cascade LIMIT 1) AS k)"},
-		CanarySite: {"DELETE FROM %s LIMIT 1"},
-	}[r.cfg.Canary]
-	if r.cfg.Canary == CanaryTwice {
+	var script []string
+	switch r.cfg.Canary {
+	case CanaryTwice:
 		next := uint64(0)
 		for id := range r.oracle.proven.rows[tickets] {
 			next = max(next, id)
@@ -71,23 +66,29 @@ func (r *run) tamper(ctx context.Context, l *link) (bool, error) {
 			r.ledger.issue(next, issue{})
 		}
 		return true, nil
-	}
-	for i, text := range texts {
-		if r.cfg.Canary == CanarySite {
-			for name, rows := range r.lastSeen.sites {
-				if len(rows) > 0 {
-					text = fmt.Sprintf(text, name)
-					break
-				}
+	case CanaryGone:
+		script = []string{"DELETE FROM mirror ORDER BY client LIMIT 1"}
+	case CanaryMoney:
+		script = []string{"UPDATE bank_b SET balance = balance + 1 WHERE id = 7"}
+	case CanaryOrphan:
+		script = []string{"SET foreign_key_checks = 0",
+			"DELETE FROM parent WHERE id = (SELECT k.parent FROM (SELECT parent FROM kid_cascade LIMIT 1) AS k)"}
+	case CanarySite:
+		for name, rows := range r.lastSeen.sites {
+			if len(rows) > 0 {
+				script = []string{"DELETE FROM " + name + " LIMIT 1"}
 			}
 		}
+	}
+	changed := int64(0)
+	for _, text := range script {
 		res, err := l.conn.ExecContext(ctx, text)
 		if err != nil {
 			return false, fmt.Errorf("canary: %s: %w", text, err)
 		}
-		if n, err := res.RowsAffected(); i == len(texts)-1 && (err != nil || n == 0) {
+		if changed, err = res.RowsAffected(); err != nil {
 			return false, err
 		}
 	}
-	return len(texts) > 0, nil
+	return changed > 0, nil
 }

@@ -69,6 +69,7 @@ func (l *life) live(ctx context.Context) (err error) {
 	defer l.server.Kill()
 	if l.fate.moment == momentStart {
 		l.killed = true
+		l.mayHaveLost("") // what was done to the memory counts, however far the start comes
 		if err := l.server.Launch(ctx, nil); err != nil {
 			return err
 		}
@@ -90,9 +91,7 @@ func (l *life) live(ctx context.Context) (err error) {
 	if l.kind, err = l.startKind(limited, c); err != nil {
 		return err
 	}
-	if l.fate.meddle.MayLose() && !l.cfg.Durable && !keepsLog(l.kind) {
-		l.oracle.loss = true
-	}
+	l.mayHaveLost(l.kind)
 	if l.cfg.Canary != CanaryNone && !l.lied {
 		l.run.lied = l.lie()
 	}
@@ -114,6 +113,13 @@ func (l *life) startKind(ctx context.Context, c *link) (string, error) {
 		return "", fmt.Errorf("ask for the kind of the start: %w", err)
 	}
 	return rows[0][0], nil
+}
+
+// mayHaveLost is rule 6, for a start of that kind, "" if it was killed before it said so. It holds until works are judged.
+func (l *life) mayHaveLost(kind string) {
+	if l.fate.meddle.MayLose() && !l.cfg.Durable && !keepsLog(kind) {
+		l.oracle.loss = true
+	}
 }
 
 // keepsLog: a start that says so had the log in memory.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hearthdb/hearth/internal/meddle"
 )
 
 // trial is an oracle with one client and one builder, and what was seen.
@@ -234,6 +236,30 @@ func TestProven(t *testing.T) {
 	delete(tr.seen.rows[claims], 5)
 	if f := tr.judge(); f.counts.Torn != 2 {
 		t.Errorf("%+v %v, want both rows missed", f.counts, f.wrongs)
+	}
+}
+
+// TestLossIsRemembered: memory that was taken away from a start that was killed is still gone at the next one.
+func TestLossIsRemembered(t *testing.T) {
+	for _, c := range []struct {
+		durable bool
+		what    meddle.What
+		kind    string
+		want    bool
+	}{
+		{false, meddle.Delete, "", true},
+		{false, meddle.Delete, "region lost", true},
+		{false, meddle.Header, "crash, only ring kept", false},
+		{false, meddle.Descriptors, "", false},
+		{false, meddle.None, "", false},
+		{true, meddle.Delete, "", false},
+	} {
+		r := &run{cfg: Config{Durable: c.durable}, oracle: &oracle{}}
+		(&life{run: r, fate: fate{meddle: c.what}}).mayHaveLost(c.kind)
+		(&life{run: r}).mayHaveLost("crash, region kept") // the next one
+		if r.oracle.loss != c.want {
+			t.Errorf("%+v: loss is %v", c, r.oracle.loss)
+		}
 	}
 }
 
