@@ -40,6 +40,8 @@ race:
 torture: build
 	bin/hearth torture --quick --durability commit
 	bin/hearth torture --quick --durability process
+	bin/hearth torture sql --quick --durability commit
+	bin/hearth torture sql --quick --durability process
 
 # Four restarts under load at the smallest size, its verdicts read by a test: nothing lost, and it came back each time.
 demo: build

@@ -16,12 +16,14 @@ func TestCommandLine(t *testing.T) {
 		append([]string{"bench", "engine", "--systems", "hearth,bbolt", "--threads", "1"}, shared...),
 		append([]string{"bench", "attach", "--pools", "1GiB,2GiB"}, shared...),
 		append([]string{"torture", "--kills", "10", "--pool", "8MiB", "--rows", "100", "--durability", "process"}, shared...),
+		append([]string{"torture", "engine", "--kills", "10"}, shared...),
+		append([]string{"torture", "sql", "--kills", "10", "--pool", "8MiB", "--clients", "3", "--durability", "process"}, shared...),
 	} {
 		if _, err := newParser().Parse(args); err != nil {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
-	for _, args := range [][]string{{"nothing"}, {"check"}, {"bench", "engine", "--parts", "nothing"}, {"torture", "--durability", "none"}} {
+	for _, args := range [][]string{{"nothing"}, {"check"}, {"bench", "engine", "--parts", "nothing"}, {"torture", "--durability", "none"}, {"torture", "sql", "--canary", "none"}} {
 		if _, err := newParser().Parse(args); err == nil {
 			t.Errorf("%q: no error", args)
 		}
