@@ -290,6 +290,34 @@ func allRows(t *testing.T, db *sql.DB, query string, args ...any) (list []string
 	return list
 }
 
+// TestMysqldump8: the format of MySQL's own program, from a sample (its head says where it is from).
+func TestMysqldump8(t *testing.T) {
+	if _, err := osexec.LookPath("mariadb"); err != nil {
+		t.Skip("mariadb is not installed (on Debian: apt-get install mariadb-client)")
+	}
+	s := start(t)
+	h := hearthEndpoint(s)
+	file, err := os.ReadFile("testdata/dump/mysqldump8.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.client(t, bytes.NewReader(file))
+	for _, c := range []struct{ query, want string }{
+		{"SELECT id, name, data, HEX(raw), flag + 0, ST_AsText(place), price, gross, made, hidden FROM items ORDER BY id", "" +
+			"1\tTee\t{\"a\": [1, 2]}\t00275CFF\t5\tPOINT(0 0)\t1.50\t1.79\t2024-02-29 12:00:00.123\tNULL\n" +
+			"2\ttee\tNULL\tNULL\tNULL\tNULL\t100.00\t119.00\t2024-02-29 12:00:01\t7\n" +
+			"7\t🍀\tNULL\t00FF\t5\tNULL\t0.00\t0.00\t1970-01-01 00:00:01\tNULL\n"},
+		{"SELECT * FROM cheap ORDER BY id", "1\tTee\n7\t🍀\n"},
+		{"CALL count_items()", "3\n"},
+		{"INSERT INTO items (name, price) VALUES ('  trimmed ', 2); SELECT id, name FROM items WHERE id > 7", "8\ttrimmed\n"},
+	} {
+		got := string(h.client(t, strings.NewReader("SET time_zone = '+00:00'; "+c.query), "--skip-column-names", "shop"))
+		if got != c.want {
+			t.Errorf("%s\ngot  %q\nwant %q", c.query, got, c.want)
+		}
+	}
+}
+
 // TestLoadDataAsMariaDB: random files in random formats make the same rows in both servers.
 func TestLoadDataAsMariaDB(t *testing.T) {
 	m := mariadbEndpoint(startMariaDB(t))
