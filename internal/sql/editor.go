@@ -25,6 +25,7 @@ type editor struct {
 	tx      *hearth.Tx
 	rows    *hearth.Tree // nil before the first row
 	indexes []indexEditor
+	guard   guard
 
 	begun  bool
 	undo   hearth.Savepoint // of StatementBegin
@@ -133,6 +134,9 @@ func (e *editor) open(ctx *gms.Context) error {
 		}
 		e.indexes = append(e.indexes, indexEditor{Index: x, tree: tree})
 	}
+	if e.guard, err = newGuard(ctx, e.def); err != nil {
+		return err
+	}
 	e.tx, e.rows = tx, rows
 	return nil
 }
@@ -140,6 +144,9 @@ func (e *editor) open(ctx *gms.Context) error {
 // Insert implements gms.RowInserter. A row that would be a duplicate leaves nothing behind; the error has the row it meets, locked.
 func (e *editor) Insert(ctx *gms.Context, row gms.Row) (err error) {
 	if err := e.open(ctx); err != nil {
+		return err
+	}
+	if err := e.guard.pass(ctx, row); err != nil {
 		return err
 	}
 	if e.key, err = e.newKey(e.key[:0], row); err != nil {
@@ -234,6 +241,9 @@ func (e *editor) Update(ctx *gms.Context, old, row gms.Row) (err error) {
 			return err
 		}
 		row, old = e.withHidden(row, old, stored), stored
+	}
+	if err := e.guard.pass(ctx, row); err != nil {
+		return err
 	}
 	if err := e.countUpdate(ctx, old, row); err != nil {
 		return err
