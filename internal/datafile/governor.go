@@ -176,7 +176,7 @@ func (g *governor) tickOver(now time.Time) {
 	g.judge.tickOver(&g.history, g.situation, was != g.situation)
 	if g.situation == contended && g.judge.alone.took > 0 && !g.judge.probing() && g.judge.alone.waiting() < lightAt {
 		g.situation = light // it was the load itself that made misses wait
-		g.lightBudget, g.lightRaise = g.lightBudget*lightLess, raiseSlow
+		g.lightBudget, g.lightRaise = g.lightBudget*lightLess, 1+raiseSlow
 	}
 	if g.situation == light {
 		g.raiseLight()
@@ -271,5 +271,5 @@ func (g *governor) free() int {
 	if known == 0 {
 		return defaultFree
 	}
-	return int(known/page.Size + 0.5)
+	return max(int(known/page.Size+0.5), defaultFree) // less would make many small reads, which no disk likes
 }

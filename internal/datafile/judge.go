@@ -15,13 +15,15 @@ type judge struct {
 	budget float64 // bytes a second; 0 before the first probe
 	around float64 // pages a miss should read; 1: itself
 
-	probe  bool    // under way
-	before span    // what happened beside the load before it
-	alone  span    // what happened in the last probe
-	rest   int     // ticks since the mark until the next judgement
-	age    int     // ticks since the last probe
-	slow   bool    // the budget was too large once
-	knee   float64 // the budget when it was lowered last
+	probe     bool    // under way
+	before    span    // what happened beside the load before it
+	alone     span    // what happened in the last probe
+	rest      int     // ticks since the mark until the next judgement
+	age       int     // ticks since the last probe
+	slow      bool    // the budget was too large once
+	suspected bool    // at the last look
+	step      float64 // see raiseSlow
+	knee      float64 // the budget when it was lowered last
 
 	earned float64 // part of the wanted pages that the load has brought: so much less is missed
 
@@ -58,8 +60,10 @@ const (
 	// tooLong, in seconds, is how much longer they may take whatever their number.
 	tooLong = 0.005
 	// The budget is beginWith times what the misses took alone, at least. It is multiplied by raiseFast until it is too much, then by lower
-	// and, from nearKnee of what was left then, by raiseSlow.
-	beginWith, raiseFast, raiseSlow, lower, nearKnee = 1.2, 1.12, 1.02, 0.96, 0.95
+	// and, from nearKnee of what was left then, raised by raiseSlow of itself, twice as much each time that does no harm.
+	beginWith, raiseFast, raiseSlow, lower, nearKnee = 1.2, 1.12, 0.02, 0.96, 0.95
+	// mostSlow bounds what raiseSlow grows to.
+	mostSlow = 0.06
 	// fastTicks is how many ticks are judged together while it is raised fast.
 	fastTicks = 3
 	// restTicks: after it was lowered the budget stays for so many ticks.
@@ -119,16 +123,21 @@ func (j *judge) compare(h *history, alone span) {
 	switch {
 	case j.budget == 0:
 		j.budget = beginWith * j.alone.bytes()
-	case j.before.took > 0 && j.hurt(j.before):
+	case j.before.took > 0 && j.hurt(j.before, 1):
 		j.lower()
 	}
 }
 
-// lower makes the budget what was read when misses were hurt, less a little.
+// lower makes the budget what was read when misses were hurt, less a little. Where operations are what is short, a little more than
+// misses take does not hurt; where bytes are, every byte of the load is one that they do not get, and it is left with its floor.
 func (j *judge) lower() {
-	j.budget = max(min(j.budget, j.before.bytes())*lower, beginWith*j.alone.bytes()) // the floor is had whatever it costs
-	j.slow, j.knee, j.rest = true, j.budget, restTicks
 	j.weigh()
+	least := beginWith
+	if j.bound == BoundBytes {
+		least = 1
+	}
+	j.budget = max(min(j.budget, j.before.bytes())*lower, least*j.alone.bytes())
+	j.slow, j.knee, j.step, j.rest, j.suspected = true, j.budget, raiseSlow, restTicks, false
 }
 
 // weigh finds out what operations cost beside bytes. Before the probe and in it the disk was as busy as it can be:
@@ -162,14 +171,18 @@ func (j *judge) look(h *history) {
 		ticks = fastTicks
 	}
 	m := h.recent(max(ticks, h.since()))
-	switch suspect := j.hurt(m); {
-	case j.age > probeEvery, suspect && j.age >= youngTicks:
+	suspect := j.hurt(m, 1)
+	again := suspect && j.suspected || j.hurt(m, 2) // a little, once, may be noise: a busy machine makes misses late as well
+	j.suspected = suspect
+	switch {
+	case j.age > probeEvery, again && j.age >= youngTicks:
 		j.begin(h, m)
 		return
-	case suspect:
+	case again:
 		j.before, h.mark = m, h.ticks
 		j.lower()
 		return
+	case suspect: // not more, for now
 	case m.bytes() < used*j.budget:
 	default:
 		j.raise()
@@ -184,17 +197,17 @@ func (j *judge) raise() {
 		j.budget *= raiseFast
 		return
 	}
-	j.budget *= raiseSlow
-	j.knee = max(j.knee, j.budget/raiseFast) // that was not too much after all
+	j.budget *= 1 + j.step
+	j.step = min(2*j.step, mostSlow) // each time that does no harm it is less likely that the harm before was ours
 }
 
-// hurt says whether misses beside the load are worse off than alone. Those whom it has spared their misses are better off, so the
+// hurt says whether misses beside the load are worse off than alone, by so many times what they can bear. Those whom it has spared their misses are better off, so the
 // more the load has brought, the more it may ask for: what counts are the reads that are served.
-func (j *judge) hurt(beside span) bool {
+func (j *judge) hurt(beside span, times float64) bool {
 	if j.alone.misses == 0 || beside.misses == 0 {
 		return false
 	}
-	much := patience + min(j.earned, mostEarned)
+	much := times * (patience + min(j.earned, mostEarned))
 	return beside.latency() > j.alone.latency()*(1+much) &&
 		(beside.missOps() < j.alone.missOps()*(1-much) || beside.latency() > j.alone.latency()+tooLong)
 }

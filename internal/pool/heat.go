@@ -37,7 +37,14 @@ const (
 // touch notes a use of a frame. A frame that is hot already is written to in one of hitSample cases only.
 // Two touches at once may count as one: replacement and heat are guesses, and nothing else reads them.
 func touch(p *Pool, d *region.Desc, f, dice uint32) {
-	h := d.Heat.Load()
+	// Small enough to be inlined: this is all that most hits do.
+	if h := d.Heat.Load(); h&freqMask != freqMask || dice%hitSample == 0 {
+		p.note(d, h, f, dice)
+	}
+}
+
+// note writes a use into the heat word h.
+func (p *Pool) note(d *region.Desc, h, f, dice uint32) {
 	if h&freqMask != freqMask {
 		if h&markUnused != 0 {
 			p.firstUse(d, h)
@@ -45,14 +52,15 @@ func touch(p *Pool, d *region.Desc, f, dice uint32) {
 		}
 		d.Heat.Store(h + 1)
 	}
-	if dice%hitSample == 0 {
-		if h&^markMask>>heatShift < MaxHeat {
-			d.Heat.Store(h + 1<<heatShift)
-		}
-		p.stats.hits[f%hitStripes].n.Add(1)
-		if h&markUsed != 0 {
-			p.stats.hits[f%hitStripes].prewarmed.Add(1)
-		}
+	if dice%hitSample != 0 {
+		return
+	}
+	if h&Heats>>heatShift < MaxHeat {
+		d.Heat.Store(h + 1<<heatShift)
+	}
+	p.stats.hits[f%hitStripes].n.Add(1)
+	if h&markUsed != 0 {
+		p.stats.hits[f%hitStripes].prewarmed.Add(1)
 	}
 }
 
