@@ -73,8 +73,6 @@ func TestLoadDataStrict(t *testing.T) {
 		text   string
 		number uint16
 	}{
-		{"1\t1\n2\n", 1261},
-		{"1\t1\n2\t2\t2\n", 1262},
 		{"1\t1\n1\t2\n", 1062},
 		{"1\t1\nx\t2\n", 1366},
 		{"1\t1\n2\t\\N\n", 1048},
@@ -86,6 +84,9 @@ func TestLoadDataStrict(t *testing.T) {
 		failsWith(t, err, f.number)
 		expect(t, rows(t, c, "SELECT COUNT(*) FROM t"), "0")
 	}
-	exec(t, c, "LOAD DATA INFILE 't' IGNORE INTO TABLE t (a)")
-	expect(t, rows(t, c, "SELECT * FROM t ORDER BY a"), "1 5", "2 5")
+	if err := os.WriteFile(filepath.Join(files, "t"), []byte("1\n2\t\n3\t3\t3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, c, "LOAD DATA INFILE 't' INTO TABLE t") // a field that is missing, or empty for a number, is the default; one too many is dropped
+	expect(t, rows(t, c, "SELECT * FROM t ORDER BY a"), "1 5", "2 5", "3 3")
 }

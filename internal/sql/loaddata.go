@@ -62,7 +62,7 @@ func (l loadData) WithChildren(children ...gms.Node) (gms.Node, error) {
 
 // RowIter implements gms.ExecSourceRel. Rows have the columns that are named, in their order, and are as long as the table's.
 func (l loadData) RowIter(ctx *gms.Context, _ gms.Row) (gms.RowIter, error) {
-	it := &loadIter{loadData: l, strict: !l.IsIgnore && isStrict(ctx), isInput: make([]bool, len(l.DestSch))}
+	it := &loadIter{loadData: l, strict: !l.IsIgnore && isStrict(ctx)}
 	if err := it.targets(); err != nil {
 		return nil, err
 	}
@@ -146,7 +146,10 @@ func secureFile(name string) (string, error) {
 	}
 	real, err := filepath.EvalSymlinks(filepath.Dir(name))
 	if err != nil {
-		return "", gms.ErrSecureFilePriv.New()
+		if rel, relErr := filepath.Rel(dir, name); relErr == nil && filepath.IsLocal(rel) {
+			return "", gms.ErrLoadDataCannotOpen.New(err.Error())
+		}
+		return "", gms.ErrSecureFilePriv.New() // whether there is such a directory is nobody's business
 	}
 	real = filepath.Join(real, filepath.Base(name))
 	if target, err := filepath.EvalSymlinks(real); err == nil {
@@ -185,9 +188,8 @@ type loadIter struct {
 	line    int64
 	started bool
 
-	inputs  []loadTarget // of the fields of a line
-	isInput []bool       // by ordinal
-	out     []int        // ordinals of the columns of a row, in its order
+	inputs []loadTarget // of the fields of a line
+	out    []int        // ordinals of the columns of a row, in its order
 }
 
 // loadTarget is what a field goes to.
@@ -212,8 +214,12 @@ func (it *loadIter) targets() error {
 		}
 		it.out = append(it.out, c)
 	}
+	behind := len(it.UserVars) // the last variable
+	for behind > 0 && it.UserVars[behind-1] == nil {
+		behind--
+	}
 	onlySet := 0
-	for onlySet < len(it.UserVars)-len(it.DestSch) && onlySet < len(it.out) && it.setsColumn(it.out[len(it.out)-1-onlySet]) {
+	for onlySet < len(it.UserVars)-max(len(it.DestSch), behind) && onlySet < len(it.out) && it.setsColumn(it.out[len(it.out)-1-onlySet]) {
 		onlySet++
 	}
 	return it.readInto(it.out[:len(it.out)-onlySet])
@@ -233,7 +239,6 @@ func (it *loadIter) readInto(listed []int) error {
 			return fmt.Errorf("LOAD DATA: field %d has no column", i+1)
 		}
 		it.inputs = append(it.inputs, loadTarget{column: listed[0]})
-		it.isInput[listed[0]] = true
 		listed = listed[1:]
 	}
 	return nil
@@ -273,22 +278,18 @@ func (it *loadIter) Next(ctx *gms.Context) (gms.Row, error) {
 	}
 	it.line++
 	if rest {
-		if err := it.warn(ctx, erTooManyFields, "Row %d was truncated; it contained more data than there were input columns"); err != nil {
-			return nil, err
-		}
+		it.warn(ctx, erTooManyFields, "Row %d was truncated; it contained more data than there were input columns")
 	}
-	given := make([]bool, len(it.DestSch))
+	has := make([]bool, len(it.DestSch))
 	values := make(gms.Row, len(it.DestSch)) // by ordinal
 	for i, target := range it.inputs {
 		if i == len(fields) {
-			if err := it.warn(ctx, erTooFewFields, "Row %d doesn't contain data for all columns"); err != nil {
-				return nil, err
-			}
+			it.warn(ctx, erTooFewFields, "Row %d doesn't contain data for all columns")
 		}
 		var err error
 		switch {
 		case i < len(fields):
-			err = it.assign(ctx, target, fields[i], values, given)
+			err = it.assign(ctx, target, fields[i], values, has)
 		case target.column < 0:
 			err = ctx.SetUserVariable(ctx, target.variable, nil, types.Null)
 		}
@@ -296,11 +297,11 @@ func (it *loadIter) Next(ctx *gms.Context) (gms.Row, error) {
 			return nil, err
 		}
 	}
-	return it.row(ctx, values, given)
+	return it.row(ctx, values, has)
 }
 
 // assign gives a field to its variable or column.
-func (it *loadIter) assign(ctx *gms.Context, target loadTarget, f bulk.Field, values gms.Row, given []bool) error {
+func (it *loadIter) assign(ctx *gms.Context, target loadTarget, f bulk.Field, values gms.Row, has []bool) error {
 	text := f.Text
 	if it.decode != nil && !f.Null && (target.column < 0 || !types.IsBinaryType(it.DestSch[target.column].Type)) {
 		var ok bool
@@ -314,16 +315,27 @@ func (it *loadIter) assign(ctx *gms.Context, target loadTarget, f bulk.Field, va
 		}
 		return ctx.SetUserVariable(ctx, target.variable, string(text), types.LongText)
 	}
-	given[target.column] = true
+	if len(text) == 0 && !f.Null && !takesEmpty(it.DestSch[target.column].Type) {
+		return nil
+	}
+	has[target.column] = true
 	if !f.Null {
 		values[target.column] = string(text)
 	}
 	return nil
 }
 
-// row puts the values into the order of the row, with what SET says. A column that is not in the list has its default; one whose
-// field is missing is NULL if that is its default, and else the zero of its type, as in MySQL.
-func (it *loadIter) row(ctx *gms.Context, values gms.Row, given []bool) (gms.Row, error) {
+// takesEmpty: the empty string may be a value. For other types it is none, and the column has its default.
+func takesEmpty(t gms.Type) bool {
+	switch t.(type) {
+	case gms.StringType, gms.EnumType, gms.SetType:
+		return true
+	}
+	return false
+}
+
+// row puts the values into the order of the row, with what SET says. A column without a value has its default.
+func (it *loadIter) row(ctx *gms.Context, values gms.Row, has []bool) (gms.Row, error) {
 	set := values
 	for c, e := range it.SetExprs {
 		if e == nil {
@@ -336,39 +348,41 @@ func (it *loadIter) row(ctx *gms.Context, values gms.Row, given []bool) (gms.Row
 		if &set[0] == &values[0] { // expressions see the fields, not each other
 			set = append(gms.Row(nil), values...)
 		}
-		set[c], given[c] = v, true
+		set[c], has[c] = v, true
+	}
+	if err := it.defaults(ctx, set, has); err != nil {
+		return nil, err
 	}
 	row := make(gms.Row, len(it.DestSch))
 	for i, c := range it.out {
-		col := it.DestSch[c]
-		if given[c] {
-			row[i] = set[c]
-			continue
-		}
-		v, err := col.Default.Eval(ctx, set)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case v == nil && !col.Nullable && !col.AutoIncrement:
-			if it.strict {
-				return nil, gms.ErrInsertIntoNonNullableDefaultNullColumn.New(col.Name)
-			}
-			v = col.Type.Zero()
-		case v != nil && it.isInput[c]:
-			v = col.Type.Zero()
-		}
-		row[i] = v
+		row[i] = set[c]
 	}
 	return row, nil
 }
 
-// warn about the line, or fail in a strict SQL mode.
-func (it *loadIter) warn(ctx *gms.Context, code int, format string) error {
-	text := fmt.Sprintf(format, it.line)
-	if it.strict {
-		return mysql.NewSQLError(code, "01000", "%s", text)
+// defaults fills in columns that have no value: literals first, expressions may name other columns.
+func (it *loadIter) defaults(ctx *gms.Context, row gms.Row, has []bool) (err error) {
+	for _, literal := range []bool{true, false} {
+		for _, c := range it.out {
+			col := it.DestSch[c]
+			if has[c] || col.Default.IsLiteral() != literal {
+				continue
+			}
+			if row[c], err = col.Default.Eval(ctx, row); err != nil {
+				return err
+			}
+			if row[c] == nil && !col.Nullable && !col.AutoIncrement {
+				if it.strict {
+					return gms.ErrInsertIntoNonNullableDefaultNullColumn.New(col.Name)
+				}
+				row[c] = col.Type.Zero()
+			}
+		}
 	}
-	ctx.Session.Warn(&gms.Warning{Level: "Warning", Code: code, Message: text})
 	return nil
+}
+
+// warn about the line.
+func (it *loadIter) warn(ctx *gms.Context, code int, format string) {
+	ctx.Session.Warn(&gms.Warning{Level: "Warning", Code: code, Message: fmt.Sprintf(format, it.line)})
 }

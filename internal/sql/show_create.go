@@ -90,7 +90,7 @@ func showCreateTable(ctx *gms.Context, n *plan.ShowCreateTable) (gms.Row, error)
 		return gms.Row{d.rec.Name, text}, err
 	case *plan.SubqueryAlias:
 		if v := viewOf(ctx, child); v != nil {
-			text, err := createViewText(v, "")
+			text, err := createViewText(v, "", ctx.Client())
 			client, connection := collations(ctx)
 			return gms.Row{v.Name, text, client, connection}, err
 		}
@@ -302,8 +302,8 @@ func viewOf(ctx *gms.Context, n *plan.SubqueryAlias) *dict.View {
 }
 
 // createViewText is CREATE VIEW with everything that was said, in the order that MySQL writes and mariadb-dump looks for. The name is
-// qualified with the database, if that is given.
-func createViewText(v *dict.View, database string) (string, error) {
+// qualified with the database, if that is given. Without a definer it is who makes the view.
+func createViewText(v *dict.View, database string, maker gms.Client) (string, error) {
 	o := gms.NewSqlModeFromString(v.SqlMode).ParserOptions()
 	stmt, text, _, err := gms.GlobalParser.ParseWithOptions(gms.NewEmptyContext(), v.CreateViewStatement, ';', false, o)
 	if err != nil {
@@ -323,7 +323,7 @@ func createViewText(v *dict.View, database string) (string, error) {
 	}
 	definer := spec.Definer
 	if definer == "" {
-		definer = "`root`@`%`"
+		definer = quoteName(maker.User) + "@" + quoteName(maker.Address)
 	}
 	var columns string
 	if len(spec.Columns) > 0 {

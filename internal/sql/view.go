@@ -32,7 +32,7 @@ func (d *Database) CreateView(ctx *gms.Context, name, selectStatement, createSta
 		SqlMode:             gms.LoadSqlMode(ctx).String(),
 	}
 	var err error
-	if v.CreateViewStatement, err = createViewText(&v, d.name); err != nil {
+	if v.CreateViewStatement, err = createViewText(&v, d.name, ctx.Client()); err != nil {
 		return err
 	}
 	return s.ddl(ctx, func(c *dict.Change, _ *hearth.Tx) error { return c.PutView(d.name, v) })
