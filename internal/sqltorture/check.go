@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// checkLimit would be needed by no database of a torture.
+// clean is the last line of a check that found nothing.
 const clean = "check=clean"
 
 // check has the program prove the database sound while no server runs: pages, definitions, rows and indexes. It recovers the database if

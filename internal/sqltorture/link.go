@@ -133,13 +133,11 @@ func (l *link) query(ctx context.Context, text string, args ...any) ([][]string,
 const (
 	erTooMany       = 1040
 	erShutdown      = 1053
-	erBadField      = 1054
 	erDuplicate     = 1062
 	erNoThread      = 1094
 	erNoTable       = 1146
 	erLockWait      = 1205
 	erDeadlock      = 1213
-	erNoSavepoint   = 1305
 	erInterrupted   = 1317
 	erDefinition    = 1412 // it has changed since the transaction began
 	erParentIsUsed  = 1451
