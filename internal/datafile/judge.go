@@ -171,6 +171,9 @@ func (j *judge) look(h *history) {
 		ticks = fastTicks
 	}
 	m := h.recent(max(ticks, h.since()))
+	if j.bound == BoundBytes && m.bytes() > j.alone.bytes()/alike {
+		j.bound, j.opBytes, j.knee = BoundUnknown, 0, 0 // it moves more than it did: bytes were not what was short
+	}
 	suspect := j.hurt(m, 1)
 	again := suspect && j.suspected || j.hurt(m, 2) // a little, once, may be noise: a busy machine makes misses late as well
 	j.suspected = suspect
@@ -206,6 +209,9 @@ func (j *judge) raise() {
 func (j *judge) hurt(beside span, times float64) bool {
 	if j.alone.misses == 0 || beside.misses == 0 {
 		return false
+	}
+	if beside.ops() < alike*j.alone.ops() && beside.bytes() < alike*j.alone.bytes() {
+		return false // fewer operations and fewer bytes: it is not the load that slows the disk or the machine
 	}
 	much := times * (patience + min(j.earned, mostEarned))
 	return beside.latency() > j.alone.latency()*(1+much) &&
