@@ -153,6 +153,11 @@ func (s *Server) start(ctx context.Context, socketLater bool) (err error) {
 	s.listener.ServerVersion = Version()
 	s.background.Go(func() { s.memory.watch(s.ctx, s.statements) })
 	s.background.Go(func() { s.watch(s.ctx) })
+	s.background.Go(func() {
+		if err := s.db.ServeAdmin(s.ctx); err != nil && s.ctx.Err() == nil {
+			s.log.Warn("no admin socket: hearth warm does not reach this server", "err", err)
+		}
+	})
 	s.library.Go(s.listener.Accept)
 	s.phase.Store(nil)
 	return nil
