@@ -23,6 +23,9 @@ func served(t *testing.T, dir string) (db *hearth.DB, end func()) {
 	}
 	err = db.Update(ctx, func(tx *hearth.Tx) error {
 		tree, err := tx.CreateTree("t")
+		if errors.Is(err, hearth.ErrTreeExists) {
+			tree, err = tx.Tree("t")
+		}
 		if err != nil {
 			return err
 		}
