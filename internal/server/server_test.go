@@ -710,12 +710,23 @@ func TestShutdownUnderLoad(t *testing.T) {
 	}
 }
 
+// calm waits until what a start leaves running has begun, and counts it.
+func calm() (goroutines int) {
+	for same := 0; same < 20; same++ {
+		if n := runtime.NumGoroutine(); n != goroutines {
+			goroutines, same = n, 0
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return goroutines
+}
+
 func TestManyConnects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of connections")
 	}
 	s := start(t)
-	before := runtime.NumGoroutine()
+	before := calm()
 	const connects = 4000
 	var wg sync.WaitGroup
 	for w := range 8 {
