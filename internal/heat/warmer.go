@@ -91,7 +91,10 @@ func (w *Warmer) Run(ctx context.Context, load *LoadOptions, began chan<- struct
 		err := w.Load(ctx, *load)
 		switch {
 		case err == nil || ctx.Err() != nil:
-		case errors.Is(err, ErrNoDump) && load.Path == "": // a new database, or one that was never warm
+		case errors.Is(err, ErrNoDump) && load.Path == "": // a new database, or one that was never warm: nothing went wrong
+			w.mu.Lock()
+			w.wrong = nil
+			w.mu.Unlock()
 		default:
 			w.cfg.Logger.Warn("prewarm: nothing is loaded", "reason", err)
 		}
