@@ -1,4 +1,4 @@
-// Package bulk reads rows as text, as they come in bulk: files for LOAD DATA.
+// Package bulk reads rows as text, as they come in bulk: files for LOAD DATA, and INSERT statements of literals.
 //
 // It knows bytes and the formats they come in. It does not know tables, types or character sets, nor where the bytes come from.
 //

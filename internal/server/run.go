@@ -30,8 +30,7 @@ type command struct {
 // run executes one statement and sends its result. All statements of clients come through here, in whatever form. It returns what
 // is left of the text, and as an error what the client is to be told, a *mysql.SQLError.
 //
-// This is where a way past GMS would branch off: execute is given the parsed statement, and all around it (bookkeeping, undo,
-// errors, status flags) holds for any way of executing.
+// Ways past GMS branch off in execute: all around it (bookkeeping, undo, errors, status flags) holds for any way of executing.
 func (cl *client) run(ctx context.Context, cmd command) (rest string, err error) {
 	st := cl.begin(ctx, cmd.text)
 	defer cl.finish(st)
@@ -84,6 +83,9 @@ func (cl *client) run(ctx context.Context, cmd command) (rest string, err error)
 
 // execute is run's body. What it leaves in at and out is of use also if it fails, or panics.
 func (cl *client) execute(sc *gms.Context, st *statement, cmd command, at *place, out **result) (rest string, err error) {
+	if rest, done, err := cl.insertBulk(sc, st, cmd, at, out); done {
+		return rest, err
+	}
 	text := cmd.text
 	var stmt ast.Statement
 	if cmd.prepared != nil {
@@ -184,15 +186,8 @@ func (cl *client) build(sc *gms.Context, text string, stmt ast.Statement, cmd co
 		schema, rows, _, err := e.QueryWithBindings(sc, text, stmt, nil, &gms.QueryFlags{})
 		return schema, rows, err
 	}
-	if err := cl.session.ValidateSession(sc); err != nil {
+	if err := cl.openTransaction(sc); err != nil {
 		return nil, nil, err
-	}
-	if sc.GetTransaction() == nil {
-		tx, err := cl.session.StartTransaction(sc, gms.ReadWrite)
-		if err != nil {
-			return nil, nil, err
-		}
-		sc.SetTransaction(tx)
 	}
 	binder := planbuilder.New(sc, e.Analyzer.Catalog, e.EventScheduler, e.Parser)
 	if cmd.prepared != nil {

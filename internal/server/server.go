@@ -67,6 +67,7 @@ type Server struct {
 	abortedConnects atomic.Uint64
 	refusedFull     atomic.Uint64
 	panics          atomic.Uint64
+	bulkInserts     atomic.Uint64 // statements that were done without GMS
 }
 
 // phase is what a client is told that cannot be served yet, or any more.

@@ -79,6 +79,7 @@ var serverStatus = []statusValue{
 	{"Prepared_stmt_count", func(l *look) any { return l.counters.PreparedCount }},
 	{"Hearth_statement_errors", func(l *look) any { return l.counters.Errors }},
 	{"Hearth_rows_examined", func(l *look) any { return l.counters.RowsExamined }},
+	{"Hearth_bulk_inserts", func(l *look) any { return l.server.bulkInserts.Load() }},
 	{"Hearth_panics", func(l *look) any { return l.server.panics.Load() }},
 	{"Hearth_heap_bytes", func(l *look) any { return l.server.memory.live.Load() }},
 }

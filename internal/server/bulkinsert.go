@@ -1,0 +1,79 @@
+package server
+
+import (
+	gms "github.com/dolthub/go-mysql-server/sql"
+	ast "github.com/dolthub/vitess/go/vt/sqlparser"
+
+	"github.com/hearthdb/hearth/internal/bulk"
+)
+
+// maxBulkText is how long an INSERT of literals may be to be read without a syntax tree, in bytes: all its rows are in memory before
+// the first is written.
+const maxBulkText = 16 << 20
+
+// insertBulk runs an INSERT of many literals past GMS, if it is a plain one (sql.InsertBulk). Not done: nothing has happened.
+func (cl *client) insertBulk(sc *gms.Context, st *statement, cmd command, at *place, out **result) (rest string, done bool, err error) {
+	if cmd.prepared != nil || len(cmd.text) > maxBulkText || cl.vars.parser.AnsiQuotes || cl.server.engine.IsReadOnly() {
+		return "", false, nil
+	}
+	in, ok := bulk.ParseInsert(cmd.text)
+	if !ok || !cl.mayInsert(sc, in) {
+		return "", false, nil
+	}
+	if err := cl.openTransaction(sc); err != nil {
+		return "", true, err
+	}
+	sc.ClearWarnings()
+	affected, insertID, ok, err := cl.session.InsertBulk(sc, in, cmd.multi)
+	if !ok && err == nil {
+		return "", false, nil
+	}
+	at.stmt = &ast.Insert{Action: ast.InsertStr, Rows: &ast.AliasedValues{}}
+	st.kind = kindOf(at.stmt)
+	cl.counters.com[st.kind].Add(1)
+	cl.server.bulkInserts.Add(1)
+	if err == nil {
+		err = st.why()
+	}
+	if err != nil {
+		return "", true, err
+	}
+	rest = in.Rest()
+	*out = newResult(cl, st, cmd, rest != "")
+	(*out).whole = &mysqlResult{RowsAffected: affected, InsertID: insertID}
+	if tx := sc.GetTransaction(); tx != nil && cl.vars.autocommit && !sc.GetIgnoreAutoCommit() {
+		if err := cl.session.CommitTransaction(sc, tx); err != nil {
+			return "", true, err
+		}
+		sc.SetTransaction(nil)
+	}
+	return rest, true, nil
+}
+
+// mayInsert: the user has the privilege. If not, GMS tells what is missing.
+func (cl *client) mayInsert(sc *gms.Context, in *bulk.Insert) bool {
+	db := in.Database
+	if db == "" {
+		db = cl.session.GetCurrentDatabase()
+	}
+	h := cl.server.engine.Analyzer.Catalog.AuthorizationHandler()
+	return db != "" && h.HandleAuth(sc, h.NewQueryState(sc), ast.AuthInformation{
+		AuthType: ast.AuthType_INSERT, TargetType: ast.AuthTargetType_SingleTableIdentifier, TargetNames: []string{db, in.Table},
+	}) == nil
+}
+
+// openTransaction begins one, if none is open. It does no I/O.
+func (cl *client) openTransaction(sc *gms.Context) error {
+	if err := cl.session.ValidateSession(sc); err != nil {
+		return err
+	}
+	if sc.GetTransaction() != nil {
+		return nil
+	}
+	tx, err := cl.session.StartTransaction(sc, gms.ReadWrite)
+	if err != nil {
+		return err
+	}
+	sc.SetTransaction(tx)
+	return nil
+}
