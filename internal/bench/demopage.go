@@ -26,7 +26,7 @@ func (d *demo) draw(results []DemoResult) error {
 	}
 	base := strings.TrimSuffix(d.cfg.Page, filepath.Ext(d.cfg.Page))
 	picture := restart.Picture{
-		Title: demoTitle(results), Subtitle: subtitle, Unit: "transactions per second", Mark: "restart",
+		Title: demoTitle(results), Subtitle: subtitle, Unit: "transactions per second", Mark: "restart", Window: pictureWindow,
 		From: -d.cfg.Before.Seconds(), To: d.cfg.After.Seconds(),
 	}
 	if err := picture.Lines(lines).Save(base); err != nil {

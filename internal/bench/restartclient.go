@@ -294,6 +294,9 @@ func serverFigures(cfg ServerRestartConfig, p ServerProfile, all []*restart.Time
 	put("back at 90 % after the first answer", "s", func(t *restart.Timeline) (float64, bool) { d, ok := t.Recovered(0.9); return d.Seconds(), ok })
 }
 
+// pictureWindow smoothes what clients of a server see: with some hundred answers in a tick, ticks are noise.
+const pictureWindow = 500 * time.Millisecond
+
 // serverPicture draws the run in the middle of each profile.
 func serverPicture(cfg ServerRestartConfig, lines []restart.Styled) interface{ Save(string) error } {
 	var found []string
@@ -314,7 +317,7 @@ func serverPicture(cfg ServerRestartConfig, lines []restart.Styled) interface{ S
 	}
 	return restart.Picture{
 		Title: "Seconds from the restart to 90 % of full speed: " + strings.Join(found, ", "), Subtitle: sub,
-		Unit: "requests per second", LogY: true, Mark: map[string]string{StopKill: "kill -9", StopClean: "stop"}[cfg.Stop],
+		Unit: "requests per second", LogY: true, Window: pictureWindow, Mark: map[string]string{StopKill: "kill -9", StopClean: "stop"}[cfg.Stop],
 		From: -min(cfg.Before.Seconds(), 10), To: cfg.After.Seconds(),
 	}.Lines(slices.Clip(lines))
 }

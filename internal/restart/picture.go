@@ -1,6 +1,8 @@
 package restart
 
 import (
+	"time"
+
 	"github.com/hearthdb/hearth/internal/chart"
 )
 
@@ -11,6 +13,9 @@ type Picture struct {
 	LogY            bool
 	From, To        float64 // seconds around the restart; both 0: all there is
 	Mark            string  // what happened at zero
+
+	// Window is what one point is the mean of; 0: a tick.
+	Window time.Duration
 }
 
 // Styled is a timeline with its place in the picture.
@@ -29,7 +34,7 @@ func (p Picture) Lines(all []Styled) chart.Lines {
 	}
 	for _, s := range all {
 		line := chart.Line{Name: s.Label, Color: s.Color, Dashed: s.Dashed}
-		for _, pt := range s.rates() {
+		for _, pt := range s.rates(p.Window) {
 			if p.From != p.To && (pt.X < p.From || pt.X > p.To) {
 				continue
 			}
@@ -40,9 +45,11 @@ func (p Picture) Lines(all []Styled) chart.Lines {
 	return l
 }
 
-// rates is the throughput of each tick, at its middle. A tick that came right after a late one is counted with its successor.
-// Where no tick was measured, between the death of one process and the first word of the next, nothing was answered.
-func (t *Timeline) rates() (points []chart.Point) {
+// rates is the throughput of each window, at its middle. A tick that came right after a late one is counted with its successor.
+// Where no tick was measured, between the death of one process and the
+// first word of the next, nothing was answered.
+func (t *Timeline) rates(window time.Duration) (points []chart.Point) {
+	least := max(int64(Every)/2, int64(window)-int64(Every)/2)
 	at := func(ns int64) float64 { return float64(ns-t.Stop) / 1e9 }
 	var done, begin int64
 	for i, k := range t.Ticks {
@@ -54,7 +61,7 @@ func (t *Timeline) rates() (points []chart.Point) {
 			begin = k.Begin
 		}
 		done += k.Done
-		if k.End-begin < int64(Every)/2 {
+		if k.End-begin < least && !(k.Begin < t.Stop && k.End >= t.Stop) { // no window reaches over the stop
 			continue
 		}
 		points = append(points, chart.Point{X: at((begin + k.End) / 2), Y: float64(done) * 1e9 / float64(k.End-begin)})
