@@ -34,12 +34,7 @@ func newGenerator(ctx *gms.Context, d *definition) (g generator, err error) {
 		if !c.Virtual || !indexed(d.rec, i) {
 			continue
 		}
-		value, _, err := transform.Expr(c.Generated, func(x gms.Expression) (gms.Expression, transform.TreeIdentity, error) {
-			if f, ok := x.(*expression.GetField); ok {
-				return f.WithIndex(schema.IndexOfColName(f.Name())), transform.NewTree, nil
-			}
-			return x, transform.SameTree, nil
-		})
+		value, err := overRow(c.Generated, schema)
 		if err != nil {
 			return g, err
 		}
@@ -62,4 +57,15 @@ func (g generator) fill(ctx *gms.Context, row gms.Row) (gms.Row, error) {
 		row[c] = v
 	}
 	return row, nil
+}
+
+// overRow lets an expression over a table's columns take them from a whole row of that table.
+func overRow(e gms.Expression, schema gms.Schema) (gms.Expression, error) {
+	e, _, err := transform.Expr(e, func(x gms.Expression) (gms.Expression, transform.TreeIdentity, error) {
+		if f, ok := x.(*expression.GetField); ok {
+			return f.WithIndex(schema.IndexOfColName(f.Name())), transform.NewTree, nil
+		}
+		return x, transform.SameTree, nil
+	})
+	return e, err
 }

@@ -4,9 +4,7 @@ import (
 	"fmt"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
-	"github.com/dolthub/go-mysql-server/sql/expression"
 	"github.com/dolthub/go-mysql-server/sql/planbuilder"
-	"github.com/dolthub/go-mysql-server/sql/transform"
 	"github.com/dolthub/go-mysql-server/sql/types"
 )
 
@@ -43,12 +41,7 @@ func newGuard(ctx *gms.Context, d *definition) (g guard, err error) {
 	b := planbuilder.New(ctx, e.Analyzer.Catalog, e.EventScheduler, gms.GlobalParser)
 	b.DisableAuth()
 	for _, c := range b.ResolveSchemaDefaults(d.rec.Database, d.rec.Name, schema)[columns:] {
-		check, _, err := transform.Expr(c.Generated.Expr, func(x gms.Expression) (gms.Expression, transform.TreeIdentity, error) {
-			if f, ok := x.(*expression.GetField); ok {
-				return f.WithIndex(schema.IndexOfColName(f.Name())), transform.NewTree, nil
-			}
-			return x, transform.SameTree, nil
-		})
+		check, err := overRow(c.Generated.Expr, schema)
 		if err != nil {
 			return g, err
 		}
