@@ -47,7 +47,7 @@ const imports = `
 	sql       <- rows dict bulk hearth github.com/dolthub/go-mysql-server github.com/dolthub/go-mysql-server/...
 	          <- github.com/dolthub/vitess/... gopkg.in/src-d/go-errors.v1 github.com/shopspring/decimal
 	sqlparse  <- github.com/dolthub/go-mysql-server/... github.com/dolthub/vitess/...
-	server    <- sql dict sqlparse bulk hearth github.com/dolthub/go-mysql-server github.com/dolthub/go-mysql-server/...
+	server    <- sql dict sqlparse bulk slowlog hearth github.com/dolthub/go-mysql-server github.com/dolthub/go-mysql-server/...
 	          <- github.com/dolthub/vitess/... gopkg.in/src-d/go-errors.v1 github.com/sirupsen/logrus
 
 	testbed   <- page file wal region datafile pool
@@ -57,17 +57,25 @@ const imports = `
 	clients   <-
 	restart   <- chart github.com/HdrHistogram/hdrhistogram-go
 
+	slowlog   <-
+	slowlogd  <- slowlog github.com/fsnotify/fsnotify github.com/klauspost/compress/zstd github.com/prometheus/client_golang/prometheus
+	          <- github.com/prometheus/client_golang/prometheus/promhttp
+	replay    <- slowlog github.com/go-sql-driver/mysql github.com/dolthub/vitess/... github.com/klauspost/compress/zstd
+	          <- github.com/prometheus/client_golang/prometheus github.com/prometheus/client_golang/prometheus/promhttp
+
 	meddle    <-
 	torture   <- hearth meddle
 	sqltorture <- peer meddle github.com/go-sql-driver/mysql
-	bench     <- hearth restart chart peer
+	tpcc      <- github.com/go-sql-driver/mysql
+	bench     <- hearth restart chart peer tpcc slowlog slowlogd replay heat github.com/go-sql-driver/mysql
+	          <- github.com/percona/go-mysql/log github.com/percona/go-mysql/log/slow
 	          <- go.etcd.io/bbolt
 	          <- github.com/dgraph-io/badger/v4 github.com/dgraph-io/badger/v4/options github.com/dgraph-io/badger/v4/pb
 	          <- github.com/dgraph-io/ristretto/v2/z
 	          <- github.com/cockroachdb/pebble/v2 github.com/cockroachdb/pebble/v2/vfs github.com/cockroachdb/pebble/v2/sstable
 	          <- github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider
 
-	cmd/hearth <- hearth bench torture sqltorture sql check heat server admin restart chart peer
+	cmd/hearth <- hearth bench torture sqltorture sql check heat server admin restart chart peer slowlog slowlogd replay tpcc
 	           <- github.com/alecthomas/kong
 `
 
