@@ -73,13 +73,14 @@ func (db *DB) dropSpace(_ context.Context, space uint32) error {
 	if !db.files.Has(space) {
 		return nil
 	}
-	// First the file is gone, so that nobody reads pages of it any more; then the pages in memory go.
+	// First the file is gone, so that nobody reads pages of it any more; then the pages in memory go. If the file could not
+	// be removed they stay: the log would not fit it without them.
 	err := db.files.Remove(space)
-	if errors.As(err, new(datafile.ErrNoSpace)) {
-		err = nil // purge and the removal of orphans met
+	if err != nil && !errors.As(err, new(datafile.ErrNoSpace)) { // none: purge and the removal of orphans met
+		return err
 	}
 	db.pool.DiscardSpace(space)
-	return err
+	return nil
 }
 
 // nameCache finds trees by name without reading the catalog, while nobody creates or drops trees. Its content belongs to

@@ -22,4 +22,6 @@
 //     repeated (file, rule 3). Reading goes on.
 //  7. ReadPage proves nothing about the bytes: checksums are for whoever can do something about them.
 //  8. Memory given to this package is aligned to file.Alignment.
+//  9. A page that is to be written is told to be gone with its space only when the name of the file is durably gone. Else a
+//     checkpoint may pass what was not written, and a power cut bring the file back to a log that does not fit it.
 package datafile

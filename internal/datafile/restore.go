@@ -188,24 +188,20 @@ func (r *restore) run() ([]page.ID, error) {
 
 // wholeAtHome says whether the page's bytes in its file agree with each other.
 func (s *Set) wholeAtHome(id page.ID) (bool, error) {
-	sp, f, err := s.find(id.Space())
-	if err != nil {
-		return false, err
-	}
-	ctx := context.Background()
-	begun, err := s.begin(ctx, ClassRedo)
-	if err != nil {
-		return false, err
-	}
 	home := (*page.Page)(file.AlignedBuf(page.Size))
-	n, err := f.ReadAt(home[:], offset(id))
-	s.end(ClassRedo, begun, n, 0)
-	if n < page.Size {
-		if err := sp.readEnd(id, err, home[n:]); err != nil {
-			return false, err
+	err := s.with(id.Space(), func(sp *space, f file.File) error {
+		begun, err := s.begin(context.Background(), ClassRedo)
+		if err != nil {
+			return err
 		}
-	}
-	return home.Verify(id) == nil, nil
+		n, err := f.ReadAt(home[:], offset(id))
+		s.end(ClassRedo, begun, n, 0)
+		if n < page.Size {
+			return sp.readEnd(id, err, home[n:])
+		}
+		return nil
+	})
+	return err == nil && home.Verify(id) == nil, err
 }
 
 // putBack writes torn pages home and empties the doublewrite file. Between the two it syncs the home of every image,
@@ -213,11 +209,11 @@ func (s *Set) wholeAtHome(id page.ID) (bool, error) {
 // A space that is removed meanwhile needs neither.
 func (s *Set) putBack(torn []page.ID, images map[page.ID]*page.Page) error {
 	for _, id := range torn {
-		sp, f, err := s.find(id.Space())
-		if err == nil {
-			_, err = f.WriteAt(images[id][:], offset(id))
-		}
-		if err != nil && !errors.As(err, new(ErrNoSpace)) && !sp.wasRemoved(err) {
+		err := s.with(id.Space(), func(_ *space, f file.File) error {
+			_, err := f.WriteAt(images[id][:], offset(id))
+			return err
+		})
+		if err != nil && !errors.As(err, new(ErrNoSpace)) {
 			return pageError("write", id, err)
 		}
 	}

@@ -118,7 +118,7 @@ func (s *Set) Remove(no uint32) error {
 		return fmt.Errorf("remove space %d: %w", no, err)
 	}
 	if err := s.cfg.FS.SyncDir(filepath.Dir(sp.name)); err != nil {
-		return fmt.Errorf("remove space %d: %w", no, err)
+		return s.stop(fmt.Errorf("remove space %d: %w", no, err)) // rule 9: the file may come back, its pages never
 	}
 	return nil
 }
@@ -151,6 +151,31 @@ func (s *Set) find(no uint32) (*space, file.File, error) {
 	}
 	f, err := sp.open()
 	return sp, f, err
+}
+
+// with does something with the open file of a space. ErrNoSpace from it means that the space is gone for good (rule 9).
+func (s *Set) with(no uint32, do func(sp *space, f file.File) error) error {
+	for {
+		sp, f, err := s.find(no)
+		if err == nil {
+			err = do(sp, f)
+		}
+		if err == nil || !errors.As(err, new(ErrNoSpace)) && !sp.wasRemoved(err) {
+			return err
+		}
+		s.mu.Lock() // held as long as a removal is under way
+		now := s.spaces.get(no)
+		s.mu.Unlock()
+		if stopped := s.stopped.Load(); stopped != nil {
+			return stopped
+		}
+		switch now {
+		case nil:
+			return ErrNoSpace{no}
+		case sp:
+			return err // it was not removed, the set is closed
+		}
+	}
 }
 
 // stop is rule 6. The first cause stays.

@@ -77,17 +77,19 @@ func validate(writes []Write) {
 func (s *Set) makeRoom(writes []Write) (atomics, others []Write, err error) {
 	for of := range groups(writes, sameSpace) {
 		last := of[len(of)-1].ID
-		sp, f, err := s.find(last.Space())
-		if err == nil {
-			err = sp.grow(f, offset(last)+page.Size)
-		}
+		err := s.with(last.Space(), func(sp *space, f file.File) error {
+			if err := sp.grow(f, offset(last)+page.Size); err != nil {
+				return err
+			}
+			if f.AtomicUnit() >= page.Size {
+				atomics = append(atomics, of...)
+			} else {
+				others = append(others, of...)
+			}
+			return nil
+		})
 		if err != nil {
 			return nil, nil, pageError("make room for", last, err)
-		}
-		if f.AtomicUnit() >= page.Size {
-			atomics = append(atomics, of...)
-		} else {
-			others = append(others, of...)
 		}
 	}
 	return atomics, others, nil
@@ -145,15 +147,13 @@ func (s *Set) writeHome(ctx context.Context, writes []Write) error {
 
 // writeRun writes neighbours home. That a space was removed meanwhile is no failure: nobody will ask for its pages.
 func (s *Set) writeRun(ctx context.Context, run []Write) error {
-	sp, f, err := s.find(run[0].ID.Space())
-	switch {
-	case err != nil:
-	case f.AtomicUnit() >= page.Size:
-		err = s.writeAtomics(ctx, f, run)
-	default:
-		err = s.writeVec(ctx, f, bytesOf(run), offset(run[0].ID))
-	}
-	if err == nil || errors.As(err, new(ErrNoSpace)) || sp.wasRemoved(err) {
+	err := s.with(run[0].ID.Space(), func(_ *space, f file.File) error {
+		if f.AtomicUnit() >= page.Size {
+			return s.writeAtomics(ctx, f, run)
+		}
+		return s.writeVec(ctx, f, bytesOf(run), offset(run[0].ID))
+	})
+	if err == nil || errors.As(err, new(ErrNoSpace)) {
 		return nil
 	}
 	return s.stop(pageError("write", run[0].ID, err))
@@ -194,11 +194,8 @@ func bytesOf(run []Write) [][]byte {
 }
 
 func (s *Set) syncSpace(no uint32) error {
-	sp, f, err := s.find(no)
-	if err == nil {
-		err = sp.syncer.sync(s, f, &s.syncs.files)
-	}
-	if err == nil || errors.As(err, new(ErrNoSpace)) || sp.wasRemoved(err) {
+	err := s.with(no, func(sp *space, f file.File) error { return sp.syncer.sync(s, f, &s.syncs.files) })
+	if errors.As(err, new(ErrNoSpace)) {
 		return nil
 	}
 	return err
