@@ -48,7 +48,7 @@ const imports = `
 	          <- github.com/dolthub/vitess/... gopkg.in/src-d/go-errors.v1 github.com/shopspring/decimal
 	sqlparse  <- github.com/dolthub/go-mysql-server/... github.com/dolthub/vitess/...
 	server    <- sql dict sqlparse bulk slowlog hearth github.com/dolthub/go-mysql-server github.com/dolthub/go-mysql-server/...
-	          <- github.com/dolthub/vitess/... gopkg.in/src-d/go-errors.v1 github.com/sirupsen/logrus
+	          <- github.com/dolthub/vitess/... gopkg.in/src-d/go-errors.v1 github.com/sirupsen/logrus github.com/dolthub/go-icu-regex
 
 	testbed   <- page file wal region datafile pool
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	regex "github.com/dolthub/go-icu-regex"
 	gms "github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/types"
 
@@ -79,7 +80,7 @@ func (s *Server) install() error {
 // SET PERSIST has left, which win, as in MySQL.
 func (s *Server) installVariables() error {
 	var list []gms.SystemVariable
-	for _, group := range [][]variable{s.identityVariables(), s.engineVariables(), s.warmthVariables()} {
+	for _, group := range [][]variable{s.identityVariables(), s.engineVariables(), s.warmthVariables(), regexpVariables()} {
 		for i := range group {
 			list = append(list, group[i].define())
 		}
@@ -159,6 +160,20 @@ func (s *Server) engineVariables() []variable {
 		{name: "hearth_start_seconds", value: report.Took.Seconds()},
 		{name: "hearth_memory_limit", value: s.cfg.MemoryLimit},
 		{name: "hearth_max_result_memory", value: s.cfg.MaxResultMemory},
+	}
+}
+
+// regexpVariables bound what a regular expression may cost. They hold for the process, as the matcher's limits do.
+func regexpVariables() []variable {
+	limit := func(name string, value int64, set func(int64)) variable {
+		return variable{name: name, value: value, dynamic: true, high: math.MaxInt32, changed: func(v any) error {
+			set(toInt(v))
+			return nil
+		}}
+	}
+	return []variable{
+		limit("regexp_time_limit", regex.DefaultTimeLimit, regex.SetTimeLimit),
+		limit("regexp_stack_limit", regex.DefaultStackLimit, regex.SetStackLimit),
 	}
 }
 

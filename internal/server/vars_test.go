@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -145,4 +146,76 @@ func TestGlobalSeenBySessions(t *testing.T) {
 	exec(t, b, "SET GLOBAL max_connections = 900")
 	expect(t, rows(t, a, "SELECT @@max_connections, @@global.max_connections"), "900 900")
 	expect(t, rows(t, a, "SHOW VARIABLES LIKE 'max\\_connections'"), "max_connections 900")
+}
+
+// TestWarmthSettings: what InnoDB's and Percona's variables say of the dumps, they can be told while the server runs.
+func TestWarmthSettings(t *testing.T) {
+	cfg := testConfig(t)
+	dumps := func(s *Server) (n int) {
+		files, err := filepath.Glob(filepath.Join(s.cfg.Data, "heat", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(files)
+	}
+	t.Run("set", func(t *testing.T) {
+		cfg.Engine.HeatDumpInterval = -1
+		s := startAt(t, cfg)
+		c := conn(t, open(t, s))
+		if got := variableOf(t, c, "innodb_auto_lru_dump"); got != "0" {
+			t.Errorf("no dump by itself: innodb_auto_lru_dump is %s", got)
+		}
+		exec(t, c, "CREATE TABLE t (a INT PRIMARY KEY)")
+		if n := dumps(s); n != 0 {
+			t.Errorf("%d dumps before there may be one", n)
+		}
+		exec(t, c, "SET GLOBAL innodb_auto_lru_dump = 1")
+		eventually(t, "a dump from time to time", func() bool { return dumps(s) > 0 })
+		exec(t, c, "SET GLOBAL innodb_auto_lru_dump = 0")
+		exec(t, c, "SET GLOBAL innodb_buffer_pool_dump_at_shutdown = OFF")
+		exec(t, c, "SET GLOBAL innodb_buffer_pool_dump_pct = 7")
+		exec(t, c, "SET PERSIST hearth_prewarm_floor = 33")
+		got := s.DB().Warmth().Settings()
+		want := hearth.WarmthSettings{DumpInterval: -1, DumpPercent: 7, Order: hearth.OrderHeat, Floor: 33}
+		if got != want {
+			t.Errorf("settings %+v, want %+v", got, want)
+		}
+		for text, number := range map[string]uint16{
+			"SET GLOBAL innodb_buffer_pool_load_at_startup = OFF":  1238,
+			"SET SESSION innodb_auto_lru_dump = 1":                 1229,
+			"SET GLOBAL innodb_auto_lru_dump = -1":                 1231,
+			"SET GLOBAL innodb_auto_lru_dump = 4294967296":         1231,
+			"SET GLOBAL innodb_buffer_pool_dump_at_shutdown = 'x'": 1231,
+			"SET GLOBAL hearth_prewarm_floor = 91":                 1231,
+		} {
+			_, err := c.ExecContext(t.Context(), text)
+			failsWith(t, err, number)
+		}
+	})
+	t.Run("persisted", func(t *testing.T) {
+		s := startAt(t, cfg)
+		if got := s.DB().Warmth().Settings().Floor; got != 33 {
+			t.Errorf("floor %d, want what SET PERSIST said", got)
+		}
+	})
+}
+
+// TestRegexpLimits: a pattern that goes back and back ends by MySQL's limits, which can be set.
+func TestRegexpLimits(t *testing.T) {
+	c := conn(t, open(t, start(t)))
+	defer func() { // the limits are the process's
+		exec(t, c, "SET GLOBAL regexp_time_limit = DEFAULT")
+		exec(t, c, "SET GLOBAL regexp_stack_limit = DEFAULT")
+	}()
+	const query = "SELECT REGEXP_LIKE(CONCAT(REPEAT('a', 15), 'b'), '^(a+)+$')"
+	expect(t, rows(t, c, query), "0")
+	exec(t, c, "SET GLOBAL regexp_time_limit = 1")
+	_, err := tryRows(t.Context(), c, query)
+	failsWith(t, err, 3699)
+	exec(t, c, "SET GLOBAL regexp_time_limit = 0")
+	exec(t, c, "SET GLOBAL regexp_stack_limit = 100")
+	_, err = tryRows(t.Context(), c, query)
+	failsWith(t, err, 3698)
+	_, err = c.ExecContext(t.Context(), "SET GLOBAL regexp_time_limit = 2147483648")
+	failsWith(t, err, 1231)
 }

@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
+	"time"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
 
@@ -33,11 +35,12 @@ func (s *Server) warmthVariables() []variable {
 		{name: "innodb_buffer_pool_load_abort", value: false, dynamic: true, changed: s.button("innodb_buffer_pool_load_abort", s.loadAbort)},
 		{name: "innodb_buffer_pool_dump_pct", value: int64(percent), dynamic: true, low: 1, high: 100, changed: s.setDumpPercent},
 		{name: "innodb_buffer_pool_filename", value: "", dynamic: true, changed: s.setDumpFile},
-		{name: "innodb_buffer_pool_dump_at_shutdown", value: o.HeatDumpAtShutdown != hearth.Off},
-		{name: "innodb_buffer_pool_load_at_startup", value: prewarm != hearth.PrewarmOff},
-		{name: "innodb_auto_lru_dump", value: max(0, int64(interval.Seconds()))},
+		{name: "innodb_buffer_pool_dump_at_shutdown", value: o.HeatDumpAtShutdown != hearth.Off, dynamic: true, changed: s.setDumpAtShutdown},
+		{name: "innodb_buffer_pool_load_at_startup", value: prewarm != hearth.PrewarmOff}, // this start has been; the next one asks the configuration
+		{name: "innodb_auto_lru_dump", value: max(0, int64(interval.Seconds())), dynamic: true, high: math.MaxUint32, changed: s.setDumpInterval},
 		{name: "hearth_prewarm", value: string(prewarm)},
-		{name: "hearth_prewarm_floor", value: int64(orDefault(o.PrewarmFloor, hearth.DefaultPrewarmFloor))},
+		{name: "hearth_prewarm_floor", value: int64(orDefault(o.PrewarmFloor, hearth.DefaultPrewarmFloor)), dynamic: true, low: 1,
+			high: hearth.MaxPrewarmFloor, changed: s.setFloor},
 		{name: "hearth_prewarm_pause", value: false, dynamic: true, changed: s.pausePrewarm},
 		{name: "hearth_heat_dumps_kept", value: int64(orDefault(o.HeatDumpsKept, hearth.DefaultHeatDumpsKept))},
 	}
@@ -86,11 +89,37 @@ func (s *Server) loadNow(ctx context.Context) {
 
 func (s *Server) loadAbort(context.Context) { s.db.Warmth().Cancel() }
 
+// changeWarmth changes one of the engine's settings, from now on. The lock of the variables keeps two changes apart.
+func (s *Server) changeWarmth(change func(*hearth.WarmthSettings)) error {
+	settings := s.db.Warmth().Settings()
+	change(&settings)
+	return s.db.Warmth().Change(settings)
+}
+
+func (s *Server) setDumpAtShutdown(value any) error {
+	return s.changeWarmth(func(w *hearth.WarmthSettings) { w.DumpAtShutdown = toInt(value) != 0 })
+}
+
+// setDumpInterval takes seconds; 0 is never, as Percona has it.
+func (s *Server) setDumpInterval(value any) error {
+	return s.changeWarmth(func(w *hearth.WarmthSettings) {
+		w.DumpInterval = time.Duration(toInt(value)) * time.Second
+		if w.DumpInterval == 0 {
+			w.DumpInterval = -1
+		}
+	})
+}
+
+func (s *Server) setFloor(value any) error {
+	return s.changeWarmth(func(w *hearth.WarmthSettings) { w.Floor = int(toInt(value)) })
+}
+
+// setDumpPercent holds for every dump: those that are asked for, those from time to time and the one at the end.
 func (s *Server) setDumpPercent(value any) error {
 	s.orders.mu.Lock()
-	defer s.orders.mu.Unlock()
 	s.orders.percent = int(toInt(value))
-	return nil
+	s.orders.mu.Unlock()
+	return s.changeWarmth(func(w *hearth.WarmthSettings) { w.DumpPercent = int(toInt(value)) })
 }
 
 func (s *Server) setDumpFile(value any) error {
