@@ -118,6 +118,7 @@ func settle(l *Log) {
 		_, old := l.segs.oldestUnkept()
 		quiet = l.segs.next != nil && !old && len(l.segs.pins) == 0
 		l.segs.mu.Unlock()
+		quiet = quiet && l.freed.Load() >= uint64(down(l.durable.at())) // the writer wakes those who wait, then hands over to the indexer
 		l.index.mu.Lock()
 		quiet = quiet && len(l.index.queue) == 0 && !l.index.busy
 		l.index.mu.Unlock()
