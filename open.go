@@ -72,6 +72,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*DB, error) {
 	} {
 		err := ctx.Err()
 		if err == nil {
+			s.tell(step.name, -1)
 			err = step.do(ctx)
 		}
 		if err != nil {
@@ -86,8 +87,18 @@ func Open(ctx context.Context, dir string, opts *Options) (*DB, error) {
 		s.report.phase(step.name, &s.since)
 	}
 	s.ready(now)
+	if o.Prewarm == PrewarmBlocking {
+		s.tell("prewarm", -1)
+	}
 	s.prewarm(ctx)
 	return s.db, nil
+}
+
+// tell whoever waits for the start what it is doing.
+func (s *start) tell(phase string, percent int) {
+	if s.opts.OnPhase != nil {
+		s.opts.OnPhase(phase, percent)
+	}
 }
 
 func (s *start) onFailure(f func() error) { s.undo = append(s.undo, f) }
@@ -336,7 +347,7 @@ func (s *start) redo(ctx context.Context) error {
 	if !s.plan.Full {
 		return nil
 	}
-	stats, err := recovery.RedoAll(ctx, db.pool, s.plan)
+	stats, err := recovery.RedoAll(ctx, db.pool, s.plan, func(percent int) { s.tell("redo", percent) })
 	s.report.RedoRecords, s.report.RedoBytes = stats.Records, stats.Bytes
 	if err == nil {
 		err = db.checkpointer.Release()

@@ -338,7 +338,32 @@ func TestStartRegionLost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	var phases []string
+	last := -1
+	s.opts.OnPhase = func(phase string, percent int) {
+		switch {
+		case len(phases) == 0 || phases[len(phases)-1] != phase:
+			phases = append(phases, phase)
+			if percent != -1 {
+				t.Errorf("phase %s begins at %d %%", phase, percent)
+			}
+		case phase != "redo" || percent <= last || percent > 100:
+			t.Errorf("phase %s: %d %% after %d %%", phase, percent, last)
+		default:
+			last = percent
+		}
+	}
 	db := s.openAfterKill(StartRegionLost, "")
+	if last != 100 {
+		t.Errorf("the redo got to %d %%", last)
+	}
+	for i, p := range db.StartReport().Phases {
+		if i >= len(phases) || phases[i] != p.Name {
+			t.Errorf("told of the phases %q, report has %v", phases, db.StartReport().Phases)
+			break
+		}
+	}
+	s.opts.OnPhase = nil
 	if r := db.StartReport(); r.RedoRecords == 0 || r.RedoBytes == 0 || r.LogEnd <= r.Checkpoint {
 		t.Errorf("report: %+v", r)
 	}

@@ -26,8 +26,9 @@ type RedoStats struct {
 const redoWorkers = 8
 
 // RedoAll brings every page named in [plan.Checkpoint, plan.End) forward: one goroutine reads the log, others apply it,
-// each to the pages that hash to it, in the order of the log.
-func RedoAll(ctx context.Context, p *pool.Pool, plan *Plan) (RedoStats, error) {
+// each to the pages that hash to it, in the order of the log. progress is told how far it is, in percent of the log that was
+// handed out, from one goroutine and never the same twice; it may be nil.
+func RedoAll(ctx context.Context, p *pool.Pool, plan *Plan, progress func(percent int)) (RedoStats, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	n := redoWorkers * runtime.GOMAXPROCS(0)
@@ -49,7 +50,7 @@ func RedoAll(ctx context.Context, p *pool.Pool, plan *Plan) (RedoStats, error) {
 			}
 		})
 	}
-	stats, err := readInto(ctx, plan, in)
+	stats, err := readInto(ctx, plan, in, progress)
 	for _, c := range in {
 		close(c)
 	}
@@ -64,8 +65,17 @@ func RedoAll(ctx context.Context, p *pool.Pool, plan *Plan) (RedoStats, error) {
 func workerOf(id page.ID, n int) int { return int(uint64(id) * 0x9E3779B97F4A7C15 >> 32 % uint64(n)) }
 
 // readInto reads the log and hands each group to the workers that have pages in it.
-func readInto(ctx context.Context, plan *Plan, in []chan wal.Group) (RedoStats, error) {
+func readInto(ctx context.Context, plan *Plan, in []chan wal.Group, progress func(percent int)) (RedoStats, error) {
 	var s RedoStats
+	told := -1
+	tell := func(at page.LSN) {
+		percent := int(100 * uint64(at-plan.Checkpoint) / uint64(plan.End-plan.Checkpoint))
+		if percent > told && progress != nil {
+			told = percent
+			progress(percent)
+		}
+	}
+	tell(plan.Checkpoint)
 	r, err := wal.NewReader(plan.log, plan.Checkpoint)
 	if err != nil {
 		return s, err
@@ -94,6 +104,7 @@ func readInto(ctx context.Context, plan *Plan, in []chan wal.Group) (RedoStats, 
 		}
 		s.Groups++
 		s.Bytes += int64(g.End - g.Start)
+		tell(g.End)
 	}
 	return s, nil
 }

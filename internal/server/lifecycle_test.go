@@ -120,6 +120,38 @@ func TestPhases(t *testing.T) {
 	}
 }
 
+// A start that has lost the memory of the last life brings its pages forward first, and says how far it is to who asks.
+func TestPhaseOfRedo(t *testing.T) {
+	cfg := testConfig(t)
+	t.Run("before", func(t *testing.T) {
+		cfg := cfg
+		cfg.Engine.Memory, cfg.Engine.MemoryDir = hearth.MemoryRequire, t.TempDir()
+		c := conn(t, open(t, startAt(t, cfg)))
+		exec(t, c, "CREATE TABLE t (a INT PRIMARY KEY AUTO_INCREMENT, b VARCHAR(1000))")
+		for range 50 {
+			exec(t, c, "INSERT INTO t (b) VALUES (REPEAT('x', 1000)), (REPEAT('y', 1000))")
+		}
+	}) // it stops in order, and leaves its changed pages in that memory
+	at := filepath.Join(cfg.Data, DefaultSocketName)
+	var texts []string
+	cfg.Engine.OnPhase = func(phase string, percent int) {
+		if phase != "redo" || percent < 0 {
+			return
+		}
+		c := mysql.NewConfig()
+		c.User, c.Net, c.Addr, c.AllowNativePasswords = "root", "unix", at, true
+		texts = append(texts, failsWith(t, tryLogin(t, c), erNotAvailable).Message)
+		if want := fmt.Sprintf("hearth is starting: redo %d %%", percent); texts[len(texts)-1] != want {
+			t.Errorf("a client is told %q, want %q", texts[len(texts)-1], want)
+		}
+	}
+	c := conn(t, open(t, startAt(t, cfg)))
+	if len(texts) < 2 || texts[len(texts)-1] != "hearth is starting: redo 100 %" {
+		t.Errorf("clients were told %q", texts)
+	}
+	expect(t, rows(t, c, "SELECT COUNT(*) FROM test.t"), "100")
+}
+
 func TestRun(t *testing.T) {
 	cfg := testConfig(t)
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"})

@@ -100,7 +100,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	s.processes = processList{clients: s.clients}
 	quietLibraries()
 	installGrowing()
-	s.enter("opening the database", false)
+	s.enter("making ready", false)
 	s.door = openDoor(listeners, s.admit)
 	if err := s.start(ctx, socketLater); err != nil {
 		s.door.Close()
@@ -113,7 +113,14 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 // start brings up what is behind the door, and opens it.
 func (s *Server) start(ctx context.Context, socketLater bool) (err error) {
 	c := &s.cfg
-	if s.db, err = hearth.Open(ctx, c.Data, &c.Engine); err != nil {
+	options, told := c.Engine, c.Engine.OnPhase
+	options.OnPhase = func(name string, percent int) {
+		s.enter(phaseText(name, percent), false)
+		if told != nil {
+			told(name, percent)
+		}
+	}
+	if s.db, err = hearth.Open(ctx, c.Data, &options); err != nil {
 		return openError(c, err)
 	}
 	if socketLater {
@@ -171,6 +178,14 @@ func Version() string {
 		return text
 	}
 	return mysql.DefaultServerVersion
+}
+
+// phaseText says what the engine does: a phase of its start, and how far that is if it is known.
+func phaseText(name string, percent int) string {
+	if percent < 0 {
+		return "opening the database, " + name
+	}
+	return fmt.Sprintf("%s %d %%", name, percent)
 }
 
 // enter a phase in which clients are not served.
