@@ -69,6 +69,8 @@ const imports = `
 	tpcc      <- github.com/go-sql-driver/mysql
 	bench     <- hearth restart chart peer tpcc slowlog slowlogd replay heat github.com/go-sql-driver/mysql
 	          <- github.com/percona/go-mysql/log github.com/percona/go-mysql/log/slow
+	          <- github.com/dolthub/go-mysql-server github.com/dolthub/go-mysql-server/memory github.com/dolthub/go-mysql-server/server
+	          <- github.com/dolthub/go-mysql-server/sql github.com/sirupsen/logrus
 	          <- go.etcd.io/bbolt
 	          <- github.com/dgraph-io/badger/v4 github.com/dgraph-io/badger/v4/options github.com/dgraph-io/badger/v4/pb
 	          <- github.com/dgraph-io/ristretto/v2/z

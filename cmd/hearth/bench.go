@@ -21,6 +21,7 @@ type benchVerb struct {
 	SQL     benchSQLVerb     `cmd:"" name:"sql" help:"Run sysbench against hearth and MariaDB, in turn."`
 	Restart benchRestartVerb `cmd:"" help:"Measure what users notice of a restart, second by second: of hearth and of MariaDB, or (--embedded) of the engine inside a process."`
 
+	GMSMemory    benchGMSVerb          `cmd:"" name:"gms-memory" hidden:"" help:"The server that bench sql compares with."`
 	RestartChild benchRestartChildVerb `cmd:"" hidden:"" help:"The process that restart restarts."`
 }
 

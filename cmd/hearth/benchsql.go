@@ -21,7 +21,7 @@ type benchSQLVerb struct {
 	Runs    int           `default:"3" help:"Runs of each case; the median counts."`
 	RunTime time.Duration `default:"10s" help:"Length of one run, in whole seconds."`
 	Text    bool          `help:"Send statements as text instead of preparing them."`
-	Servers []string      `enum:"hearth,mariadb" default:"mariadb,hearth" help:"Servers that take turns: hearth, mariadb."`
+	Servers []string      `enum:"hearth,mariadb,gms-memory" default:"mariadb,hearth" help:"Servers that take turns: hearth, mariadb, gms-memory (go-mysql-server's own tables in memory; it looks a row up by reading all, so give it few)."`
 }
 
 // What --quick makes of the flags.
@@ -48,7 +48,8 @@ func (v *benchSQLVerb) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find the program to start: %w", err)
 	}
-	make := map[string]func(peer.Config) (*peer.Server, error){"mariadb": peer.MariaDB, "hearth": peer.Hearth(self, memory)}
+	make := map[string]func(peer.Config) (*peer.Server, error){"mariadb": peer.MariaDB, "hearth": peer.Hearth(self, memory),
+		"gms-memory": peer.GMSMemory(self, "bench", "gms-memory")}
 	cfg := bench.SQLConfig{
 		Dir: v.Dir, Tables: v.Tables, Rows: v.Rows, Pool: int64(v.Pool), LogSize: int64(v.LogSize), Scripts: v.Scripts,
 		Threads: v.Threads, Runs: v.Runs, RunTime: v.RunTime, Text: v.Text, Seed: v.Seed,
@@ -64,3 +65,9 @@ func benchMemory() (dir string, remove func(), err error) {
 	dir, err = bench.MemoryDir()
 	return dir, func() { os.RemoveAll(dir) }, err
 }
+
+type benchGMSVerb struct {
+	Socket string `arg:"" help:"Path of the unix socket."`
+}
+
+func (v *benchGMSVerb) Run(ctx context.Context) error { return bench.GMSMemory(ctx, v.Socket) }
