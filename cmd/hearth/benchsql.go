@@ -21,7 +21,11 @@ type benchSQLVerb struct {
 	Runs    int           `default:"3" help:"Runs of each case; the median counts."`
 	RunTime time.Duration `default:"10s" help:"Length of one run, in whole seconds."`
 	Text    bool          `help:"Send statements as text instead of preparing them."`
-	Servers []string      `enum:"hearth,mariadb,gms-memory" default:"mariadb,hearth" help:"Servers that take turns: hearth, mariadb, gms-memory (go-mysql-server's own tables in memory; it looks a row up by reading all, so give it few)."`
+	Rate    int           `placeholder:"N" help:"Transactions a second; default: as many as there can be."`
+
+	Durability string `enum:"commit,process" default:"commit" help:"What a commit waits for: commit (the disk), process (the death of the process loses nothing, that of the machine up to a second)."`
+
+	Servers []string `enum:"hearth,mariadb,gms-memory" default:"mariadb,hearth" help:"Servers that take turns: hearth, mariadb, gms-memory (go-mysql-server's own tables in memory; it looks a row up by reading all, so give it few)."`
 }
 
 // What --quick makes of the flags.
@@ -53,6 +57,7 @@ func (v *benchSQLVerb) Run(ctx context.Context) error {
 	cfg := bench.SQLConfig{
 		Dir: v.Dir, Tables: v.Tables, Rows: v.Rows, Pool: int64(v.Pool), LogSize: int64(v.LogSize), Scripts: v.Scripts,
 		Threads: v.Threads, Runs: v.Runs, RunTime: v.RunTime, Text: v.Text, Seed: v.Seed,
+		Durable: v.Durability == "commit", Rate: v.Rate,
 	}
 	for _, name := range v.Servers {
 		cfg.Servers = append(cfg.Servers, make[name])

@@ -22,6 +22,8 @@ type SQLConfig struct {
 	Runs    int
 	RunTime time.Duration
 	Text    bool // statements as text instead of prepared ones
+	Durable bool // a commit is on the disk when it is acknowledged
+	Rate    int  // transactions a second; 0: as many as there can be
 	Seed    uint64
 
 	// Servers makes the servers in the order they take turns: each gets a folder of its own.
@@ -35,8 +37,8 @@ var SQLScripts = []string{
 
 const sqlMeasure = "sql"
 
-// SQL runs sysbench against one server after the other: the same rows, the same memory, a commit on the disk when it is
-// acknowledged. Only one server is up at a time.
+// SQL runs sysbench against one server after the other: the same rows, the same memory.
+// Only one server is up at a time.
 func SQL(ctx context.Context, cfg SQLConfig, out Output) error {
 	dir, remove, err := workDir(cfg.Dir)
 	if err != nil {
@@ -44,7 +46,7 @@ func SQL(ctx context.Context, cfg SQLConfig, out Output) error {
 	}
 	defer remove()
 	for i, server := range cfg.Servers {
-		s, err := server(peer.Config{Dir: filepath.Join(dir, fmt.Sprint(i)), Pool: cfg.Pool, LogSize: cfg.LogSize, Durable: true})
+		s, err := server(peer.Config{Dir: filepath.Join(dir, fmt.Sprint(i)), Pool: cfg.Pool, LogSize: cfg.LogSize, Durable: cfg.Durable})
 		if errors.Is(err, peer.ErrMissing) {
 			out.Progress("sql: %v; measuring without it", err)
 			continue
@@ -73,7 +75,7 @@ func sqlServer(ctx context.Context, cfg SQLConfig, s *peer.Server, out Output) (
 	if _, err := db.ExecContext(ctx, "CREATE DATABASE sbtest"); err != nil {
 		return err
 	}
-	bench := sysbench{server: s, database: "sbtest", tables: cfg.Tables, rows: cfg.Rows, seed: cfg.Seed, text: cfg.Text}
+	bench := sysbench{server: s, database: "sbtest", tables: cfg.Tables, rows: cfg.Rows, seed: cfg.Seed, text: cfg.Text, rate: cfg.Rate}
 	out.Progress("sql, %s: loading %d tables of %d rows", s.Name, cfg.Tables, cfg.Rows)
 	loaded, err := bench.prepare(ctx)
 	if err != nil {
@@ -82,7 +84,7 @@ func sqlServer(ctx context.Context, cfg SQLConfig, s *peer.Server, out Output) (
 	out.Result(NewResult(sqlMeasure, s.Name, "load, with its index", 1, "rows/s", []float64{loaded}))
 	for _, script := range cfg.Scripts {
 		for _, threads := range cfg.Threads {
-			var tps, qps, p95, cpu, failed []float64
+			var tps, qps, p95, cpu, failed, early, late []float64
 			for n := range cfg.Runs {
 				r, err := bench.run(ctx, script, threads, cfg.RunTime)
 				if err != nil {
@@ -91,6 +93,7 @@ func sqlServer(ctx context.Context, cfg SQLConfig, s *peer.Server, out Output) (
 				out.Progress("sql, %s: %s, %d threads, run %d of %d: %.0f queries/s", s.Name, script, threads, n+1, cfg.Runs, r.Queries)
 				tps, qps, p95 = append(tps, r.Transactions), append(qps, r.Queries), append(p95, r.P95)
 				cpu, failed = append(cpu, r.CPU), append(failed, float64(r.Errors))
+				early, late = append(early, r.Early), append(late, r.Late)
 			}
 			put := func(what, unit string, v []float64) {
 				out.Result(NewResult(sqlMeasure, s.Name, script+": "+what, threads, unit, v))
@@ -100,12 +103,9 @@ func sqlServer(ctx context.Context, cfg SQLConfig, s *peer.Server, out Output) (
 			put("95th percentile", "ms", p95)
 			put("server CPU a query", "µs", cpu)
 			put("errors", "1", failed)
+			put("own memory, second quarter", "MiB", early)
+			put("own memory, last quarter", "MiB", late)
 		}
 	}
-	memory, err := s.Memory()
-	if err != nil {
-		return err
-	}
-	out.Result(NewResult(sqlMeasure, s.Name, "memory that is neither a file nor shared, at the end", 1, "MiB", []float64{float64(memory) / (1 << 20)}))
 	return s.Stop()
 }

@@ -25,6 +25,7 @@ type sysbench struct {
 	rows     int // in each table
 	seed     uint64
 	text     bool // statements as text, not prepared
+	rate     int  // transactions a second; 0: as many as there can be
 }
 
 // sysbenchRun is what one run reports.
@@ -34,6 +35,7 @@ type sysbenchRun struct {
 	Errors       int64   // statements that failed and were tried again
 	P95          float64 // ms, of a transaction
 	CPU          float64 // µs of the server's processor time a query
+	Early, Late  float64 // MiB of the server's memory that is neither a file nor shared: means of the second and the last quarter
 }
 
 func (s sysbench) args(script, verb string, more ...string) []string {
@@ -59,8 +61,10 @@ func (s sysbench) run(ctx context.Context, script string, threads int, d time.Du
 	if err != nil {
 		return r, err
 	}
-	out, err := s.call(ctx, s.args(script, "run", fmt.Sprintf("--threads=%d", threads),
+	memory := watchMemory(s.server, d)
+	out, err := s.call(ctx, s.args(script, "run", fmt.Sprintf("--threads=%d", threads), fmt.Sprintf("--rate=%d", s.rate),
 		fmt.Sprintf("--time=%d", max(1, int(d.Seconds()))), "--mysql-ignore-errors=1213,1020,1205"))
+	early, late := memory()
 	if err != nil {
 		return r, err
 	}
@@ -69,10 +73,53 @@ func (s sysbench) run(ctx context.Context, script string, threads int, d time.Du
 		return r, err
 	}
 	r, queries, err := parseSysbench(out)
+	r.Early, r.Late = early, late
 	if queries > 0 {
 		r.CPU = float64((after - before).Microseconds()) / queries
 	}
 	return r, err
+}
+
+// memorySamples is how often the memory of a server is looked at in a run.
+const memorySamples = 200
+
+// watchMemory samples the server's own memory until the function it returns is called, which says the means of the second and of the
+// last quarter: a server that leaks has more in the last. The first quarter is left out, caches fill in it.
+func watchMemory(s *peer.Server, d time.Duration) func() (early, late float64) {
+	done := make(chan struct{})
+	samples := make(chan []float64, 1)
+	go func() {
+		var all []float64
+		tick := time.NewTicker(max(d/memorySamples, 10*time.Millisecond))
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if m, err := s.Memory(); err == nil { // a server that is gone is found out by sysbench
+					all = append(all, float64(m)/(1<<20))
+				}
+			case <-done:
+				samples <- all
+				return
+			}
+		}
+	}()
+	return func() (early, late float64) {
+		close(done)
+		all := <-samples
+		return mean(all[len(all)/4 : len(all)/2]), mean(all[len(all)*3/4:])
+	}
+}
+
+func mean(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
 }
 
 func (s sysbench) call(ctx context.Context, args []string) ([]byte, error) {
