@@ -132,6 +132,9 @@ func (m *Manager) Grant(holder *Owner, space uint32, key []byte) bool {
 	return granted
 }
 
+// WaitsKey is under what a context has an *atomic.Int64 to which the nanoseconds of its waits are added.
+type WaitsKey struct{}
+
 // Acquire takes the lock, waiting for it if need be. No latch may be held.
 func (m *Manager) Acquire(ctx context.Context, o *Owner, space uint32, key []byte, mode Mode, opts Options) error {
 	if m.TryAcquire(o, space, key, mode) {
@@ -147,7 +150,13 @@ func (m *Manager) Acquire(ctx context.Context, o *Owner, space uint32, key []byt
 	if r == nil {
 		return nil
 	}
-	defer func() { m.stats.end(time.Since(r.since), r.err) }()
+	defer func() {
+		took := time.Since(r.since)
+		m.stats.end(took, r.err)
+		if n, ok := ctx.Value(WaitsKey{}).(*atomic.Int64); ok {
+			n.Add(int64(took))
+		}
+	}()
 	var late <-chan time.Time
 	if opts.Timeout > 0 {
 		timer := time.NewTimer(opts.Timeout)

@@ -238,6 +238,9 @@ func (p *Pool) pin(ctx context.Context, id page.ID, class Class) (uint32, error)
 	}
 }
 
+// ReadsKey is under what a context has an *atomic.Int64 that counts the missing pages which were read for it.
+type ReadsKey struct{}
+
 // load reads a missing page into a frame. done is false when somebody else was faster.
 func (p *Pool) load(ctx context.Context, id page.ID, class Class) (f uint32, done bool, err error) {
 	f, err = p.takeFree(ctx)
@@ -263,6 +266,9 @@ func (p *Pool) load(ctx context.Context, id page.ID, class Class) (f uint32, don
 	}
 	p.stats.missNanos.Add(int64(time.Since(start)))
 	p.stats.misses.Add(1)
+	if n, ok := ctx.Value(ReadsKey{}).(*atomic.Int64); ok {
+		n.Add(1)
+	}
 	if err != nil {
 		p.unclaim(f, id)
 		return 0, false, err
