@@ -66,7 +66,7 @@ const imports = `
 	meddle    <-
 	torture   <- hearth meddle
 	sqltorture <- peer meddle github.com/go-sql-driver/mysql
-	tpcc      <- github.com/go-sql-driver/mysql
+	tpcc      <- github.com/go-sql-driver/mysql github.com/HdrHistogram/hdrhistogram-go
 	bench     <- hearth restart chart peer tpcc slowlog slowlogd replay heat github.com/go-sql-driver/mysql
 	          <- github.com/percona/go-mysql/log github.com/percona/go-mysql/log/slow
 	          <- github.com/dolthub/go-mysql-server github.com/dolthub/go-mysql-server/memory github.com/dolthub/go-mysql-server/server
