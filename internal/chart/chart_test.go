@@ -96,3 +96,43 @@ func TestRoundTicks(t *testing.T) {
 		}
 	}
 }
+
+// A panel below is drawn over the same X axis, and one without data is left out.
+func TestPanelsBelow(t *testing.T) {
+	l := sample()
+	l.Below = []Panel{{Y: "dirty pages", Lines: l.Lines}, {Y: "of nobody", Lines: nil}}
+	base := filepath.Join(t.TempDir(), "x")
+	if err := l.Save(base); err != nil {
+		t.Fatal(err)
+	}
+	svg, err := os.ReadFile(base + ".svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(svg); !strings.Contains(s, "dirty pages") || strings.Contains(s, "of nobody") || strings.Count(s, "seconds since the kill") != 1 {
+		t.Error("want the panel of dirty pages, no other, and the time named once")
+	}
+}
+
+func TestBars(t *testing.T) {
+	b := Bars{
+		Title: "hearth is dark for 0.1 s, InnoDB for 36 s", Subtitle: "kill -9", X: "seconds (logarithmic)", Floor: 0.01,
+		Groups: []Group{{"4,000 updates/s, uniform", []Bar{{"hearth", Hearth, 0.1, []float64{0.09, 0.1, 0.12}, "0.1 s"}, {"InnoDB", InnoDB, 36, nil, "36 s"}}}},
+	}
+	base := filepath.Join(t.TempDir(), "x")
+	if err := b.Save(base); err != nil {
+		t.Fatal(err)
+	}
+	svg, err := os.ReadFile(base + "-dark.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"hearth is dark", "36 s", "4,000 updates/s", "seconds (logarithmic)"} {
+		if !strings.Contains(string(svg), word) {
+			t.Errorf("lacks %q", word)
+		}
+	}
+	if err := (Bars{}).Save(base); !errors.Is(err, ErrEmpty) {
+		t.Errorf("got %v, want ErrEmpty", err)
+	}
+}

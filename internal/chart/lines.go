@@ -37,6 +37,13 @@ type Lines struct {
 	Floor    float64
 	Lines    []Line
 	Marks    []Mark
+	Below    []Panel // under it, over the same X axis
+}
+
+// Panel is a second picture of the same time: a counter beside what it explains. Its lines are those of the legend.
+type Panel struct {
+	Y     string // label with unit
+	Lines []Line
 }
 
 // ErrEmpty: there is nothing to draw.
@@ -54,8 +61,49 @@ func (l Lines) draw(c draw.Canvas, t theme) error {
 	for _, line := range l.Lines {
 		keys = append(keys, key{line.Name, t.stroke(line)})
 	}
-	p.Draw(head(c, t, l.Title, l.Subtitle, keys))
+	plots := []*plot.Plot{p}
+	for _, panel := range l.Below {
+		below, err := Lines{X: l.X, Y: panel.Y, Lines: panel.Lines, Marks: l.Marks}.plot(t)
+		if errors.Is(err, ErrEmpty) { // a counter that none of the systems has
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		below.X.Min, below.X.Max = p.X.Min, p.X.Max
+		plots = append(plots, below)
+	}
+	stack(head(c, t, l.Title, l.Subtitle, keys), plots)
 	return nil
+}
+
+// panelPart is the height of a panel below, as a part of the first plot's.
+const panelPart = 0.55
+
+// stack draws plots one below the other, their X axes in line; only the last one names its axis.
+func stack(c draw.Canvas, plots []*plot.Plot) {
+	for _, p := range plots[:len(plots)-1] {
+		p.X.Label.Text = ""
+	}
+	parts := 1 + panelPart*float64(len(plots)-1)
+	height := c.Max.Y - c.Min.Y
+	var left vg.Length // of the widest labels
+	canvases := make([]draw.Canvas, len(plots))
+	top := c.Max.Y
+	for i, p := range plots {
+		part := 1.0
+		if i > 0 {
+			part = panelPart
+		}
+		h := height * vg.Length(part/parts)
+		canvases[i] = draw.Crop(c, 0, 0, top-h-c.Min.Y, top-c.Max.Y)
+		top -= h
+		left = max(left, p.DataCanvas(canvases[i]).Min.X)
+	}
+	for i, p := range plots {
+		own := p.DataCanvas(canvases[i]).Min.X
+		p.Draw(draw.Crop(canvases[i], left-own, 0, 0, 0))
+	}
 }
 
 func (l Lines) plot(t theme) (*plot.Plot, error) {

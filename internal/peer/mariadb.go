@@ -56,23 +56,33 @@ func mariadbCommand(ctx context.Context, s *Server) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	me, err := user.Current()
-	if err != nil {
-		return nil, err
-	}
 	flush := "0"
 	if s.Config.Durable {
 		flush = "1"
 	}
-	args := []string{
+	args, err := mariadbArgs(s)
+	if err != nil {
+		return nil, err
+	}
+	args = append(args,
+		"--innodb-buffer-pool-size="+strconv.FormatInt(s.Config.Pool, 10),
+		"--innodb-log-file-size="+strconv.FormatInt(s.Config.LogSize, 10),
+		"--innodb-flush-method=O_DIRECT", "--innodb-flush-log-at-trx-commit="+flush,
+		"--innodb-max-dirty-pages-pct=90", "--innodb-io-capacity=2000", "--innodb-io-capacity-max=20000",
+	)
+	return exec.CommandContext(ctx, path, append(args, s.Config.Extra...)...), nil
+}
+
+// mariadbArgs are what every server of MariaDB is given, whatever its storage engine.
+func mariadbArgs(s *Server) ([]string, error) {
+	me, err := user.Current()
+	if err != nil {
+		return nil, err
+	}
+	return []string{
 		"--no-defaults", "--user=" + me.Username, "--datadir=" + s.Data(), "--socket=" + s.Socket,
 		"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(s.Port), "--skip-name-resolve", "--skip-log-bin",
 		"--pid-file=" + filepath.Join(s.Config.Dir, "mariadb.pid"),
 		"--max-connections=1000", "--max-prepared-stmt-count=100000", "--table-open-cache=4000",
-		"--innodb-buffer-pool-size=" + strconv.FormatInt(s.Config.Pool, 10),
-		"--innodb-log-file-size=" + strconv.FormatInt(s.Config.LogSize, 10),
-		"--innodb-flush-method=O_DIRECT", "--innodb-flush-log-at-trx-commit=" + flush,
-		"--innodb-max-dirty-pages-pct=90", "--innodb-io-capacity=2000", "--innodb-io-capacity-max=20000",
-	}
-	return exec.CommandContext(ctx, path, append(args, s.Config.Extra...)...), nil
+	}, nil
 }
