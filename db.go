@@ -72,6 +72,9 @@ func (db *DB) openTransactions() int64 {
 func (db *DB) StartReport() StartReport {
 	r := db.report
 	r.TornPages = db.files.Mended()
+	if err := db.pool.Short(); err != nil {
+		r.PoolFrames, r.PoolShort = db.pool.Frames(), err.Error()
+	}
 	return r
 }
 

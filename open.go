@@ -194,11 +194,15 @@ func (s *start) openFiles(context.Context) error {
 	return files.RestoreTorn() // goes on behind the first answer
 }
 
+// firstFrames are those that a new region has before the first answer, 32 MiB: some 10 ms of a core. The others come behind it, a
+// faster than a disk could fill them.
+const firstFrames = 2048
+
 // openRegion attaches to the memory of the life before, or gets new memory.
 func (s *start) openRegion(context.Context) error {
 	cfg := region.Config{
 		Dir: s.opts.MemoryDir, UUID: s.control.UUID, RingBytes: s.opts.RingSize,
-		Frames: s.opts.frames(), Logger: s.opts.Logger,
+		Frames: s.opts.frames(), FirstFrames: firstFrames, Logger: s.opts.Logger,
 	}
 	var r *region.Region
 	var err error
@@ -217,6 +221,7 @@ func (s *start) openRegion(context.Context) error {
 	}
 	if r == nil {
 		s.found = region.Found{Fresh: true}
+		cfg.FirstFrames = 0 // ordinary memory comes when it is touched
 		if r, err = region.Plain(cfg); err != nil {
 			return err
 		}
@@ -225,6 +230,11 @@ func (s *start) openRegion(context.Context) error {
 	s.onFailure(r.Close)
 	s.report.Survives = r.Survives()
 	s.report.Why = string(s.found.Why)
+	if s.found.Short != nil {
+		s.report.PoolShort = s.found.Short.Error()
+		s.opts.Logger.Warn("there is no memory for the pool to grow; it stays as large as what survived",
+			"pages", r.Frames(), "wanted", s.opts.frames(), "reason", s.found.Short)
+	}
 	if !s.found.Fresh && s.control.Nonce != s.found.LifeNonce && s.control.Nonce != s.found.AttachNonce {
 		r.Discard(region.ReasonStaleIncarnation)
 		s.report.Why = string(region.ReasonStaleIncarnation)
@@ -296,7 +306,7 @@ func (s *start) frames() int {
 	if s.opts.KeepPool && s.plan.FramesKept {
 		return s.db.region.Frames()
 	}
-	return s.opts.frames()
+	return min(s.opts.frames(), s.db.region.Frames()) // fewer than wanted: there was no room to grow
 }
 
 // openPool carries the verdicts out and puts log and pool over the region.
@@ -305,7 +315,7 @@ func (s *start) openPool(context.Context) error {
 	if err := s.plan.Apply(r, s.frames()); err != nil {
 		return err
 	}
-	s.report.RedoPages, s.report.PoolFrames = len(s.plan.Redo), r.Frames()
+	s.report.RedoPages, s.report.PoolFrames, s.report.PoolReserved = len(s.plan.Redo), r.Frames(), r.Reserved()
 	if int64(len(r.Ring())) != s.opts.RingSize { // finished above, so nothing is lost
 		r.SetDurable(s.plan.End)
 		if err := r.ResizeRing(s.opts.RingSize); err != nil {
@@ -384,7 +394,11 @@ func (s *start) ready(began time.Time) {
 	db.started, db.ddlOpen = make(chan struct{}), make(chan struct{})
 	db.txns.Start()
 	if !db.opts.SmallPages {
-		db.wg.Go(func() { db.region.Collapse(db.ctx) })
+		db.wg.Go(func() {
+			if db.pool.Grown(db.ctx) == nil {
+				db.region.Collapse(db.ctx)
+			}
+		})
 	}
 	db.wg.Go(func() {
 		if err := file.RingError(); err != nil {

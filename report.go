@@ -35,7 +35,10 @@ type StartReport struct {
 	Incarnation uint64         `json:"incarnation"`
 	Frames      map[string]int `json:"frames,omitempty"` // surviving frames by verdict
 	PoolFrames  int            `json:"pool_frames"`
-	Survives    bool           `json:"survives"` // this life's memory outlives it
+	// PoolReserved of them have their memory when the first transaction can begin, the others get it behind that.
+	PoolReserved int    `json:"pool_reserved"`
+	PoolShort    string `json:"pool_short,omitempty"` // why the pool has fewer frames than Options.PoolSize says
+	Survives     bool   `json:"survives"`             // this life's memory outlives it
 
 	Checkpoint  uint64 `json:"checkpoint"`   // LSN
 	LogEnd      uint64 `json:"log_end"`      // LSN
@@ -71,7 +74,7 @@ func (r StartReport) String() string {
 }
 
 func (r StartReport) log(l *slog.Logger) {
-	l.Info("started", "kind", string(r.Kind), "took", r.Took, "phases", phases(r.Phases), "frames", r.Frames, "pool_frames", r.PoolFrames,
+	l.Info("started", "kind", string(r.Kind), "took", r.Took, "phases", phases(r.Phases), "frames", r.Frames, "pool_frames", r.PoolFrames, "pool_reserved", r.PoolReserved,
 		"survives", r.Survives, "checkpoint", r.Checkpoint, "log_end", r.LogEnd, "ring_bytes", r.RingBytes, "redo_pages", r.RedoPages,
 		"redo_records", r.RedoRecords, "redo_bytes", r.RedoBytes, "torn_pages", r.TornPages, "losers", r.Losers,
 		"incarnation", r.Incarnation)

@@ -26,6 +26,7 @@
 //
 // # Life of a frame
 //
+//	to come (the region has not reserved it yet, see grow) ──▶ free
 //	free ──take──▶ loading ──read ok──▶ ready ──evict──▶ free
 //	                  └──read failed──▶ free
 //	unverified (survivor of a restart) ──first touch──▶ ready, or read again

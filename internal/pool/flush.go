@@ -219,7 +219,7 @@ func (p *Pool) clean() bool {
 	var wasSmall []bool
 	freed := 0
 	r.mu.Lock()
-	for len(r.free)+len(dirty) < r.high && len(dirty) < flushBatch {
+	for len(r.free)+r.coming+len(dirty) < r.high && len(dirty) < flushBatch {
 		f, fromSmall, ok := r.victim(p)
 		if !ok {
 			break
@@ -243,7 +243,7 @@ func (p *Pool) clean() bool {
 			r.main.push(f)
 		}
 	}
-	more := len(r.free) < r.low
+	more := len(r.free)+r.coming < r.low
 	r.cond.Broadcast()
 	r.mu.Unlock()
 	if err != nil && p.ctx.Err() == nil {

@@ -43,13 +43,15 @@ type Pool struct {
 	src    Source
 	logger *slog.Logger
 
-	n      int
+	n      int          // frames that have a descriptor
+	size   atomic.Int64 // of them, those that the pool has or is to get: all, unless memory ran out
 	frames []frame
 	table  table
 	repl   replacement
 	copies sync.Pool // *copyBuf for write-back
 
 	gate  gate
+	grown chan struct{} // closed when no frame is to come any more
 	ahead chan struct{} // slots for read-ahead
 	runs  sync.Pool     // *Run, for misses with companions
 
@@ -79,28 +81,34 @@ type frame struct {
 const evicting = -1 << 30
 
 // New makes a pool over a region whose descriptors already say what survived: frames in state Unverified are
-// taken over, all others must be free.
+// taken over, all others must be free. Frames that the region has not reserved yet come behind it.
 func New(cfg Config) (*Pool, error) {
 	n := cfg.Region.Frames()
-	if n < MinFrames {
+	if min(n, cfg.Region.Reserved()) < MinFrames {
 		return nil, fmt.Errorf("a pool of %d pages is too small: give it at least %d (%d MiB)", n, MinFrames, MinFrames*page.Size>>20)
 	}
 	p := &Pool{
 		region: cfg.Region, log: cfg.Log, src: cfg.Source, logger: cfg.Logger,
 		n: n, frames: make([]frame, n), ahead: make(chan struct{}, readAheadDepth),
-		wantClean: make(chan struct{}, 1),
+		wantClean: make(chan struct{}, 1), grown: make(chan struct{}),
 	}
 	p.copies.New = func() any { return newCopyBuf() }
 	p.runs.New = func() any { return new(Run) }
 	p.ctx, p.stop = context.WithCancel(context.Background())
+	p.size.Store(int64(n))
 	p.table.init(n)
-	p.repl.init(n)
+	p.repl.init(n, n-cfg.Region.Reserved())
 	p.gate.init()
 	if err := p.adopt(); err != nil {
 		return nil, err
 	}
 	p.wg.Go(p.cleaner)
 	p.wg.Go(p.cool)
+	if p.repl.coming > 0 {
+		p.wg.Go(p.grow)
+	} else {
+		close(p.grown)
+	}
 	return p, nil
 }
 
@@ -108,6 +116,7 @@ func New(cfg Config) (*Pool, error) {
 // descriptors and takes those whose chains are its own.
 func (p *Pool) adopt() error {
 	workers := runtime.GOMAXPROCS(0)
+	reserved := uint32(p.region.Reserved())
 	free := make([][]uint32, workers)
 	kept := make([]survivors, workers)
 	errs := make([]error, workers)
@@ -123,7 +132,9 @@ func (p *Pool) adopt() error {
 				}
 				switch d.State.Load() {
 				case region.StateFree:
-					free[w] = append(free[w], f)
+					if f < reserved {
+						free[w] = append(free[w], f)
+					}
 				case region.StateUnverified:
 					if p.table.pushUnique(p, id, f) {
 						h := d.Heat.Load()
@@ -169,8 +180,8 @@ func (p *Pool) Close() {
 func (p *Pool) desc(f uint32) *region.Desc { return p.region.Desc(int(f)) }
 func (p *Pool) page(f uint32) *page.Page   { return p.region.Page(int(f)) }
 
-// Frames is the size of the pool in pages.
-func (p *Pool) Frames() int { return p.n }
+// Frames is the size of the pool in pages, those included that are still to come.
+func (p *Pool) Frames() int { return int(p.size.Load()) }
 
 // tryPin pins a frame unless it is being evicted.
 func (fr *frame) tryPin() bool {

@@ -18,12 +18,15 @@ import (
 // Differences to the paper: a frame that cannot go (pinned, or changed and not yet written) goes round in the
 // main queue; the ghost queue is a table of fingerprints that newer ones overwrite.
 type replacement struct {
-	mu    sync.Mutex
-	cond  *sync.Cond // a frame became free, or the pool closes
-	free  []uint32
-	small ring
-	main  ring
-	ghost []uint32 // fingerprints by hash; written without order, a guess like any
+	mu   sync.Mutex
+	cond *sync.Cond // a frame became free, or the pool closes
+	free []uint32
+	// coming is how many frames more the region will give; each time it has, and at the end, grown wakes who waits.
+	coming int
+	grown  *sync.Cond
+	small  ring
+	main   ring
+	ghost  []uint32 // fingerprints by hash; written without order, a guess like any
 
 	smallTarget int
 	low, high   int // the cleaner fills the free list up to high when it falls below low
@@ -70,8 +73,8 @@ const (
 	frameWait = 30 * time.Second
 )
 
-func (r *replacement) init(n int) {
-	r.cond = sync.NewCond(&r.mu)
+func (r *replacement) init(n, coming int) {
+	r.cond, r.grown, r.coming = sync.NewCond(&r.mu), sync.NewCond(&r.mu), coming
 	r.small.at = make([]uint32, n)
 	r.main.at = make([]uint32, n)
 	ghosts := 256
@@ -79,8 +82,12 @@ func (r *replacement) init(n int) {
 		ghosts *= 2
 	}
 	r.ghost = make([]uint32, ghosts)
-	r.smallTarget = n / smallShare
-	r.low = min(max(n/freeShare, 8), maxFree)
+	r.setTargets(n)
+}
+
+func (r *replacement) setTargets(frames int) {
+	r.smallTarget = frames / smallShare
+	r.low = min(max(frames/freeShare, 8), maxFree)
 	r.high = 2 * r.low
 }
 
@@ -143,6 +150,7 @@ func (r *replacement) enter(f uint32, id page.ID) {
 func (r *replacement) wakeAll() {
 	r.mu.Lock()
 	r.cond.Broadcast()
+	r.grown.Broadcast()
 	r.mu.Unlock()
 }
 
@@ -171,6 +179,9 @@ func (p *Pool) takeFree(ctx context.Context) (uint32, error) {
 			return f, nil
 		}
 		for range foregroundTries {
+			if r.coming > 0 && (deadline.IsZero() || time.Until(deadline) > frameWait-growWait) {
+				break
+			}
 			f, fromSmall, ok := r.victim(p)
 			if !ok {
 				break
@@ -191,7 +202,7 @@ func (p *Pool) takeFree(ctx context.Context) (uint32, error) {
 			stop := context.AfterFunc(ctx, r.wakeAll)
 			defer stop()
 		case now.After(deadline):
-			return 0, fmt.Errorf("no frame of the pool became free in %v: all %d are in use or cannot be written (last write error: %v); give it a larger pool", frameWait, p.n, p.stats.lastError())
+			return 0, fmt.Errorf("no frame of the pool became free in %v: all %d are in use or cannot be written (last write error: %v); give it a larger pool", frameWait, p.Frames(), p.stats.lastError())
 		}
 		p.askCleaner()
 		// Between the miss and here the cleaner may have had nothing to do; the timer asks again.

@@ -66,7 +66,7 @@ func (p *Pool) Load(ctx context.Context, r *Run, class Class) int {
 		r.fail(NoRoom)
 		return 0
 	}
-	p.claimRun(r)
+	p.claimRun(ctx, r)
 	from, to := r.span()
 	if from == to {
 		return 0
@@ -89,7 +89,7 @@ func (r *Run) fail(o Outcome) {
 }
 
 // claimRun finds frames for the wanted pages.
-func (p *Pool) claimRun(r *Run) {
+func (p *Pool) claimRun(ctx context.Context, r *Run) {
 	missing := 0
 	for i := range r.Pages {
 		if rp := &r.Pages[i]; rp.Outcome == wanted {
@@ -104,7 +104,7 @@ func (p *Pool) claimRun(r *Run) {
 		return
 	}
 	var room [MaxRun]uint32
-	spare := p.takeSpare(room[:missing])
+	spare := p.takeSpare(ctx, room[:missing], r.own < 0)
 	for i := range r.Pages {
 		rp := &r.Pages[i]
 		switch {
@@ -211,11 +211,15 @@ func (p *Pool) show(f uint32, pg *page.Page, first page.LSN, heat uint32) {
 	p.frames[f].latch.Unlock()
 }
 
-// takeSpare takes frames that are free beyond what the cleaner keeps free, as many as there are for room.
-func (p *Pool) takeSpare(room []uint32) []uint32 {
+// takeSpare takes frames that are free beyond what the cleaner keeps free, as many as there are for room. With wait set, it waits
+// for those that are to come.
+func (p *Pool) takeSpare(ctx context.Context, room []uint32, wait bool) []uint32 {
 	r := &p.repl
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for wait && r.coming > 0 && len(r.free)-r.high < len(room) && !p.closed.Load() && ctx.Err() == nil {
+		r.grown.Wait() // for a chunk at most, so that the end of ctx is seen
+	}
 	n := min(len(room), max(len(r.free)-r.high, 0))
 	left := len(r.free) - n
 	copy(room, r.free[left:])
@@ -223,18 +227,18 @@ func (p *Pool) takeSpare(room []uint32) []uint32 {
 	return room[:n]
 }
 
-// Spare is how many frames Load can fill.
+// Spare is how many frames Load can fill, those included that are still to come.
 func (p *Pool) Spare() int {
 	p.repl.mu.Lock()
 	defer p.repl.mu.Unlock()
-	return max(len(p.repl.free)-p.repl.high, 0)
+	return max(len(p.repl.free)+p.repl.coming-p.repl.high, 0)
 }
 
-// Free is how many frames hold no page.
+// Free is how many frames hold no page, those included that are still to come.
 func (p *Pool) Free() int {
 	p.repl.mu.Lock()
 	defer p.repl.mu.Unlock()
-	return len(p.repl.free)
+	return len(p.repl.free) + p.repl.coming
 }
 
 // Has says whether a page is in the pool, or on its way there.
@@ -276,7 +280,7 @@ func (p *Pool) readAround(ctx context.Context, f uint32, id page.ID) (first page
 	}
 	r.own = int(id - r.First)
 	r.frames[r.own], r.Pages[r.own].Outcome = f, Unwanted
-	p.claimRun(r)
+	p.claimRun(ctx, r)
 	from, to := r.span()
 	if to-from == 1 { // they are in the pool, or there is no room for them
 		(*c).Came(r)

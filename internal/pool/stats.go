@@ -21,8 +21,15 @@ type counters struct {
 	missNanos, writeNanos             atomic.Int64
 	survivorsReread, survivorsRebuilt atomic.Int64
 
-	mu  sync.Mutex
-	err error // the last failed write-back; guarded by mu
+	mu    sync.Mutex // guards what follows
+	err   error      // the last failed write-back
+	short error      // why the pool is smaller than it was to be
+}
+
+func (c *counters) noteShort(err error) {
+	c.mu.Lock()
+	c.short = err
+	c.mu.Unlock()
 }
 
 func (c *counters) noteError(err error) {
@@ -39,7 +46,9 @@ func (c *counters) lastError() error {
 
 // Stats of a pool. Counts since it was made; pages and frames are one unit.
 type Stats struct {
-	Frames, Free, Dirty int
+	Frames, Free, Dirty int   // Free includes those that are still to come
+	Coming              int   // frames whose memory is still being reserved, behind a start
+	Short               error // why there are fewer frames than wanted; nil: there are not
 	Hits                int64 // estimated from a sample
 	Misses              int64
 	Evictions           int64
@@ -58,6 +67,13 @@ type Prewarmed struct {
 	Used    int64 // and used since
 	Evicted int64 // and gone before anybody used them
 	Hits    int64 // that they served; estimated from a sample
+}
+
+// Short is why the pool has fewer frames than it was to have; nil unless memory ran out.
+func (p *Pool) Short() error {
+	p.stats.mu.Lock()
+	defer p.stats.mu.Unlock()
+	return p.stats.short
 }
 
 // Prewarmed counts without a walk.
@@ -80,7 +96,7 @@ func (c *counters) sampled() (n int64) {
 // Stats takes a look around. Dirty is counted by a walk over the descriptors.
 func (p *Pool) Stats() Stats {
 	s := Stats{
-		Frames: p.n, Misses: p.stats.misses.Load(), Evictions: p.stats.evictions.Load(), Writes: p.stats.writes.Load(),
+		Frames: p.Frames(), Misses: p.stats.misses.Load(), Evictions: p.stats.evictions.Load(), Writes: p.stats.writes.Load(),
 		MissNanos: p.stats.missNanos.Load(), WriteNanos: p.stats.writeNanos.Load(),
 		SurvivorsReread: p.stats.survivorsReread.Load(), SurvivorsRebuilt: p.stats.survivorsRebuilt.Load(),
 		LastWriteError: p.stats.lastError(),
@@ -88,8 +104,9 @@ func (p *Pool) Stats() Stats {
 	s.Hits = p.stats.sampled() * hitSample
 	s.Prewarmed = p.Prewarmed()
 	p.repl.mu.Lock()
-	s.Free = len(p.repl.free)
+	s.Free, s.Coming = len(p.repl.free)+p.repl.coming, p.repl.coming
 	p.repl.mu.Unlock()
+	s.Short = p.Short()
 	for f := range uint32(p.n) {
 		if d := p.desc(f); d.First.Load() != 0 && d.State.Load() != region.StateFree {
 			s.Dirty++

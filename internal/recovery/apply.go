@@ -11,11 +11,11 @@ import (
 	"github.com/hearthdb/hearth/internal/region"
 )
 
-// Apply carries the verdicts out and gives the pool its size: kept frames wait unverified, all others are free. When
-// the pool shrinks, changed pages and then the hottest keep a frame; a changed page that finds none is redone.
+// Apply carries the verdicts out and gives the pool its size: kept frames wait unverified, all others are free. A pool that has
+// its size already may have frames that are not reserved yet. When the pool shrinks, changed pages and then the hottest keep a frame; a changed page that finds none is redone.
 func (p *Plan) Apply(r *region.Region, frames int) error {
 	if !p.FramesKept {
-		return r.Resize(frames)
+		return resize(r, frames)
 	}
 	var wg sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
@@ -30,6 +30,14 @@ func (p *Plan) Apply(r *region.Region, frames int) error {
 	wg.Wait()
 	if frames < r.Frames() {
 		p.shrink(r, frames)
+	}
+	return resize(r, frames)
+}
+
+// resize leaves a pool of the right size alone: Resize would reserve all of it, and that can wait.
+func resize(r *region.Region, frames int) error {
+	if frames == r.Frames() {
+		return nil
 	}
 	return r.Resize(frames)
 }

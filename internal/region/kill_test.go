@@ -14,8 +14,11 @@ import (
 	"github.com/hearthdb/hearth/internal/page"
 )
 
-// victimDir tells the test binary that it is the process to be killed.
-const victimDir = "HEARTH_REGION_VICTIM_DIR"
+// victimDir tells the test binary that it is the process to be killed, growerDir that it grows a pool and says how far it got.
+const (
+	victimDir = "HEARTH_REGION_VICTIM_DIR"
+	growerDir = "HEARTH_REGION_GROWER_DIR"
+)
 
 // The victim resizes without end, so the sizes are odd on purpose: descriptors share pages at the border.
 const (
@@ -30,6 +33,10 @@ func victimConfig(dir string) Config {
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(victimDir); dir != "" {
 		fmt.Fprintln(os.Stderr, victim(dir))
+		os.Exit(1)
+	}
+	if dir := os.Getenv(growerDir); dir != "" {
+		fmt.Fprintln(os.Stderr, grower(dir))
 		os.Exit(1)
 	}
 	os.Exit(m.Run())

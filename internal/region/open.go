@@ -28,10 +28,13 @@ type Found struct {
 	AttachNonce uint64 // of the last life that tried
 	Clean       bool
 	Attempts    int // attaches since a life got ready
+	// Short is why the pool has as many frames as survived, and not the larger number that is wanted.
+	Short error
 }
 
 // Open attaches to the region of a former life, or makes a fresh one. The pool then has Config.Frames frames,
-// or as many as survived if they were more.
+// or as many as survived if they were more, or if there is no room for more (Found.Short): what survived is worth
+// more than the size. There is a fresh region only if there is room for all of it.
 func Open(cfg Config) (*Region, Found, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, Found{}, err
@@ -185,7 +188,11 @@ func (r *Region) attach(cfg Config, st state) (Found, error) {
 	}
 	switch {
 	case old < cfg.Frames:
-		return found, r.grow(cfg.Frames, max(old, cfg.first()))
+		err := r.grow(cfg.Frames, max(old, cfg.first()))
+		if errors.Is(err, ErrNoRoom) {
+			found.Short, err = err, nil
+		}
+		return found, err
 	case old > cfg.Frames && !found.FramesValid:
 		return found, r.shrink(cfg.Frames)
 	}

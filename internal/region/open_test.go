@@ -2,7 +2,6 @@ package region
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"log/slog"
 	"os"
@@ -464,12 +463,17 @@ func TestNoRoomToGrow(t *testing.T) {
 	cfg, _ := testConfig(t, 10)
 	live(t, cfg)
 	cfg.Frames = MaxFrames
-	if _, _, err := Open(cfg); !errors.Is(err, ErrNoRoom) {
-		t.Fatalf("got %v, want ErrNoRoom", err)
+	for range 2 {
+		r, found := mustOpen(t, cfg)
+		if !found.FramesValid || !errors.Is(found.Short, ErrNoRoom) || r.Frames() != 10 || r.Reserved() != 10 {
+			t.Fatalf("reserved %d of %d, found %+v", r.Reserved(), r.Frames(), found)
+		}
+		checkFilled(t, r, 9)
+		mustClose(t, r)
 	}
 	cfg.Frames = 10
 	r, found := mustOpen(t, cfg)
-	if !found.FramesValid {
+	if !found.FramesValid || found.Short != nil {
 		t.Fatalf("found %+v", found)
 	}
 	checkFilled(t, r, 9)
@@ -493,8 +497,8 @@ func TestNoRoomSmallMount(t *testing.T) {
 	if err := os.WriteFile(dir+"/hog", hog, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Reserve(context.Background()); !errors.Is(err, ErrNoRoom) {
-		t.Fatalf("reserve: got %v, want ErrNoRoom", err)
+	if n, err := r.ReserveMore(); n != 10 || !errors.Is(err, ErrNoRoom) {
+		t.Fatalf("reserve: got %d, %v, want ErrNoRoom", n, err)
 	}
 	if r.Reserved() != 10 || r.Frames() != 150 {
 		t.Errorf("reserved %d of %d, want 10 of 150", r.Reserved(), r.Frames())
@@ -503,8 +507,8 @@ func TestNoRoomSmallMount(t *testing.T) {
 	if err := os.Remove(dir + "/hog"); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Reserve(context.Background()); err != nil || r.Reserved() != 150 {
-		t.Fatalf("reserved %d, %v", r.Reserved(), err)
+	if n, err := r.ReserveMore(); err != nil || n != 150 {
+		t.Fatalf("reserved %d, %v", n, err)
 	}
 	checkFilled(t, r, 9)
 	fill(r, 149)

@@ -23,8 +23,8 @@ type Config struct {
 	UUID      [16]byte // of the database
 	RingBytes int64    // a multiple of RingUnit
 	Frames    int
-	// FirstFrames are reserved before Open returns, the rest by Reserve; 0 = all. Reserving 10 GiB takes
-	// seconds, and the first answer must not wait for them.
+	// FirstFrames are reserved before Open returns, the rest by ReserveMore; 0 = all. Reserving 10 GiB takes
+	// seconds, and the first answer must not wait for them. More that survived is there at once.
 	FirstFrames int
 	BootID      [16]byte     // zero: the kernel's
 	Logger      *slog.Logger // nil: slog.Default()

@@ -10,7 +10,7 @@ import (
 )
 
 // Resize gives the pool another number of frames. To shrink it, the caller has emptied the frames at the end,
-// and nobody holds one of them. Growing reserves all new frames and those Reserve has not come to.
+// and nobody holds one of them. Growing reserves all new frames and those ReserveMore has not come to.
 func (r *Region) Resize(count int) error {
 	if count < 1 || count > MaxFrames {
 		return fmt.Errorf("pool of %d frames is not within 1..%d", count, MaxFrames)
@@ -33,7 +33,7 @@ func (r *Region) grow(count, first int) error {
 	if most := int64(len(r.frames)); int64(count) > most {
 		return fmt.Errorf("pool of %d frames: at most %d fit what was mapped at start: restart with the new size", count, most)
 	}
-	if err := r.mem.room(int64(count-old)*DescSize + int64(count-reserved)*page.Size); err != nil {
+	if err := r.mem.room(int64(count-old)*DescSize + int64(max(first-reserved, 0))*page.Size); err != nil {
 		return err
 	}
 	if err := r.mem.reserve(descWindow, int64(old)*DescSize, int64(count)*DescSize); err != nil {
@@ -55,6 +55,9 @@ func (r *Region) reserveFrames(count int) error {
 		return nil
 	}
 	from, to := int64(reserved)*page.Size, int64(count)*page.Size
+	if err := r.mem.room(to - from); err != nil {
+		return err
+	}
 	if err := r.mem.reserve(frameWindow, from, to); err != nil {
 		// Not the granule that the last counted frame may share.
 		if back := r.mem.release(frameWindow, from, to); back != nil {
@@ -112,31 +115,21 @@ func (r *Region) ResizeRing(ringBytes int64) error {
 	return nil
 }
 
-// backgroundChunk is how many frames Reserve and Populate take at once, 32 MiB: some 10 ms of a core, which
+// backgroundChunk is how many frames ReserveMore and Populate take at once, 32 MiB: some 10 ms of a core, which
 // is how long they take to stop, and how long Resize may wait for them.
 const backgroundChunk = 2048
 
-// Reserve reserves the frames Open left, chunk by chunk, for a goroutine of its own. When the mount fills up
-// meanwhile the pool stays with the frames reserved until then.
-func (r *Region) Reserve(ctx context.Context) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		done, err := r.reserveChunk()
-		if done || err != nil {
-			return err
-		}
-	}
-}
-
-func (r *Region) reserveChunk() (done bool, err error) {
+// ReserveMore reserves the next chunk of the frames that Open left, and tells how many are reserved then. When the
+// mount has no room for it (NoRoomError), the frames reserved until then stay. A death leaves those that are counted:
+// the next Open finds them, and goes on behind them.
+func (r *Region) ReserveMore() (reserved int, err error) {
 	r.shape.Lock()
 	defer r.shape.Unlock()
-	if r.closed || r.Reserved() >= r.Frames() {
-		return true, nil
+	if r.closed {
+		panic("BUG: ReserveMore of a closed region")
 	}
-	return false, r.reserveFrames(min(r.Frames(), r.Reserved()+backgroundChunk))
+	err = r.reserveFrames(min(r.Frames(), r.Reserved()+backgroundChunk))
+	return r.Reserved(), err
 }
 
 // Populate faults in the reserved frames, so that first touches do not wait for the kernel. It only warms:

@@ -1,7 +1,6 @@
 package region
 
 import (
-	"context"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -158,13 +157,8 @@ func TestReserve(t *testing.T) {
 	}
 	r.Ready(1, 1)
 	fill(r, 9)
-	stopped, stop := context.WithCancel(t.Context())
-	stop()
-	if err := r.Reserve(stopped); err != context.Canceled {
-		t.Fatalf("got %v, want canceled", err)
-	}
-	if done, err := r.reserveChunk(); done || err != nil {
-		t.Fatal(done, err)
+	if n, err := r.ReserveMore(); n != 10+backgroundChunk || err != nil {
+		t.Fatal(n, err)
 	}
 	mustClose(t, r)
 
@@ -173,8 +167,13 @@ func TestReserve(t *testing.T) {
 		t.Fatalf("reserved %d of %d, found %+v", r.Reserved(), r.Frames(), found)
 	}
 	checkFilled(t, r, 9)
-	if err := r.Reserve(t.Context()); err != nil || r.Reserved() != cfg.Frames {
-		t.Fatalf("reserved %d, %v", r.Reserved(), err)
+	for r.Reserved() < cfg.Frames {
+		if _, err := r.ReserveMore(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := r.ReserveMore(); n != cfg.Frames || err != nil {
+		t.Fatalf("reserved %d, %v", n, err)
 	}
 	fill(r, cfg.Frames-1)
 	mustClose(t, r)
