@@ -175,7 +175,7 @@ func (h *header) setLine(s []byte) bool {
 	if !ok || len(s) < 2 || s[0] < '0' || s[0] > '9' {
 		return false
 	}
-	if stamp, s = digits(s); s[0] == '.' {
+	if stamp, s = digits(s); len(s) > 0 && s[0] == '.' {
 		_, s = digits(s[1:])
 	}
 	if len(s) != 1 || s[0] != ';' {
@@ -264,7 +264,7 @@ func (h *header) pairs(b []byte, lo, hi int) {
 			return
 		}
 		key, from := b[lo:colon], colon+1
-		if from < hi && b[from] == ' ' {
+		if from < hi && (b[from] == ' ' || b[from] == '\t') {
 			from++
 		}
 		to := from

@@ -366,7 +366,7 @@ func (r *Reader) beyond(b []byte, pos int) bool {
 			return true
 		}
 	}
-	if r.looked = max(r.looked, pos-len(userLine)); int64(pos-r.last) > r.opts.LookAhead {
+	if r.looked = max(r.looked, pos-len(userLine)); int64(r.looked-r.last) > r.opts.LookAhead {
 		r.inside = 0
 	}
 	return false
