@@ -91,6 +91,10 @@ func (d *Dict) publishSteps(steps []step) {
 	next := committed.apply(steps)
 	next.generation = committed.generation + 1
 	d.schema.Store(next)
+	if d.changed != nil {
+		close(d.changed)
+		d.changed = nil
+	}
 }
 
 // database finds a database in the picture.

@@ -16,7 +16,8 @@ type Dict struct {
 	locks  *Locks
 	ids    ids
 
-	publish sync.Mutex // one at a time applies its steps to schema
+	publish sync.Mutex    // one at a time applies its steps to schema
+	changed chan struct{} // under publish: closed when the next picture is published; nil: nobody has asked
 
 	counters sync.Map // id → *counter, of all tables that were asked for a value, and those with a record
 	closed   atomic.Bool
@@ -87,6 +88,16 @@ func (d *Dict) Close(ctx context.Context) error {
 
 // Schema is the committed picture: one atomic load.
 func (d *Dict) Schema() *Schema { return d.schema.Load() }
+
+// Changed returns a picture and a channel that is closed when it is no longer the committed one.
+func (d *Dict) Changed() (*Schema, <-chan struct{}) {
+	d.publish.Lock()
+	defer d.publish.Unlock()
+	if d.changed == nil {
+		d.changed = make(chan struct{})
+	}
+	return d.schema.Load(), d.changed
+}
 
 // Locks are the metadata locks.
 func (d *Dict) Locks() *Locks { return d.locks }

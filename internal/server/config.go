@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hearthdb/hearth"
@@ -32,6 +33,8 @@ type Config struct {
 	TLSCert, TLSKey        string // PEM files; default: a certificate of the server's own, kept in Data
 	NoTLS                  bool
 	RequireSecureTransport bool // refuse clients without TLS, but on a unix socket
+
+	EventScheduler string // ON, OFF or DISABLED, which SET cannot change; default ON
 
 	ShutdownTimeout time.Duration // running statements may go on for; default 10 s
 	Flush           bool          // stop with every page written to its file
@@ -90,6 +93,7 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.MaxPacket, DefaultMaxPacket)
 	def(&c.MaxPrepared, DefaultMaxPrepared)
 	def(&c.ShutdownTimeout, DefaultShutdownTimeout)
+	def(&c.EventScheduler, schedulerOn)
 	def(&c.Engine.PoolSize, hearth.DefaultPoolSize)
 	def(&c.MemoryLimit, defaultMemory(c.Engine.PoolSize))
 	def(&c.MaxResultMemory, c.MemoryLimit/4)
@@ -109,6 +113,8 @@ func (c Config) withDefaults() (Config, error) {
 	bad(c.NoTLS && c.RequireSecureTransport, "secure transport is required and TLS switched off")
 	bad(c.Socket != Off && len(c.Socket) > maxSocketPath, "the path of the socket has %d bytes, the kernel takes %d: %s", len(c.Socket), maxSocketPath, c.Socket)
 	bad(c.Listen == Off && c.Socket == Off && len(c.Activated) == 0, "neither a TCP address nor a unix socket to listen on")
+	bad(!slices.Contains([]string{schedulerOff, schedulerOn, schedulerDisabled}, c.EventScheduler),
+		"event scheduler is %q, want ON, OFF or DISABLED", c.EventScheduler)
 	for _, d := range []struct {
 		name string
 		d    time.Duration

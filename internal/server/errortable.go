@@ -279,6 +279,8 @@ var textTable = []struct {
 	{contains: "syntax error at position", number: 1064, state: "42000"},
 	{contains: "insufficient SUPER privileges", number: 1227, state: "42000"},
 	{contains: "does not have an auto increment", number: 1075, state: "42000"},
+	{contains: "ENDS is either invalid or before STARTS", number: 1543, state: "HY000"},
+	{contains: "The event was not changed. Specify a time in the future", number: 1589, state: "HY000"},
 }
 
 func unknownColumn(parts []string, at place) string {

@@ -28,7 +28,7 @@ type infoTable struct {
 
 func (s *Server) newInfoSchema(base gms.Database) *infoSchema {
 	d := &infoSchema{Database: base, server: s, tables: map[string]*infoTable{}}
-	for _, t := range concat(s.statusTables(), s.hearthTables(), s.lockTables(), s.innodbTables(base)) {
+	for _, t := range concat(s.statusTables(), s.hearthTables(), s.lockTables(), s.innodbTables(base), []*infoTable{s.eventTable(base)}) {
 		for _, c := range t.columns {
 			c.Source, c.DatabaseSource = t.name, gms.InformationSchemaDatabaseName
 		}

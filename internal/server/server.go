@@ -50,6 +50,7 @@ type Server struct {
 	processes processList
 	began     time.Time
 
+	events         *events
 	orders         warmthOrders
 	askedToStop    chan struct{} // closed by SHUTDOWN
 	askToStop      func()
@@ -148,6 +149,8 @@ func (s *Server) start(ctx context.Context, socketLater bool) (err error) {
 		return err
 	}
 	s.ctx, s.stopBackground = context.WithCancel(context.WithoutCancel(ctx))
+	s.events = s.newEvents()
+	s.events.set(c.EventScheduler == schedulerOn)
 	if err := s.install(); err != nil {
 		return err
 	}
@@ -161,6 +164,7 @@ func (s *Server) start(ctx context.Context, socketLater bool) (err error) {
 	s.listener.ServerVersion = Version()
 	s.background.Go(func() { s.memory.watch(s.ctx, s.statements) })
 	s.background.Go(func() { s.watch(s.ctx) })
+	s.events.begin(s.ctx)
 	s.background.Go(func() {
 		if err := s.db.ServeAdmin(s.ctx); err != nil && s.ctx.Err() == nil {
 			s.log.Warn("no admin socket: hearth warm does not reach this server", "err", err)
@@ -329,6 +333,7 @@ func (s *Server) close(ctx context.Context) error {
 	s.enter("", true)
 	s.listener.Close() // with the door
 	s.library.Wait()
+	s.events.end()
 	gone := s.clients.gone()
 	s.endClients(ctx, gone)
 	var errs []error
@@ -368,6 +373,7 @@ func (s *Server) endClients(ctx context.Context, gone <-chan struct{}) {
 // stopEngine closes what start opened.
 func (s *Server) stopEngine(ctx context.Context) error {
 	if s.stopBackground != nil {
+		s.events.end()
 		s.stopBackground()
 		s.background.Wait()
 	}

@@ -85,6 +85,7 @@ func (s *Server) installVariables() error {
 			list = append(list, group[i].define())
 		}
 	}
+	list = append(list, s.schedulerVariable())
 	gms.SystemVariables.AddSystemVariables(list)
 	if err := gms.SystemVariables.AssignValues(s.cfg.variables()); err != nil {
 		return fmt.Errorf("system variables: %w", err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/vitess/go/mysql"
 
 	"github.com/hearthdb/hearth"
 	"github.com/hearthdb/hearth/internal/dict"
@@ -46,10 +47,34 @@ func (d *Database) SaveEvent(ctx *gms.Context, e gms.EventDefinition) (enabled b
 	case db.Event(e.Name) != nil:
 		return false, gms.ErrEventAlreadyExists.New(e.Name)
 	}
+	if err := checkSchedule(&e); err != nil {
+		return false, err
+	}
 	return isEnabled(e), d.putEvent(ctx, e)
 }
 
+// checkSchedule of an event that is new, or was altered.
+func checkSchedule(e *dict.Event) error {
+	if e.HasExecuteAt {
+		return nil
+	}
+	e.Starts, e.Ends = e.Starts.Truncate(time.Second), e.Ends.Truncate(time.Second)
+	if strings.TrimSpace(e.ExecuteEvery) == "" {
+		return errInterval
+	}
+	if _, err := parsePeriod(e.ExecuteEvery); err != nil {
+		return err
+	}
+	if e.HasEnds && e.Ends.Before(e.Starts) {
+		return mysql.NewSQLError(1543, "HY000", "%s", "ENDS is either invalid or before STARTS")
+	}
+	return nil
+}
+
 func isEnabled(e gms.EventDefinition) bool { return e.Status == gms.EventStatus_Enable.String() }
+
+// EventEnabled tells whether an event is to be executed when it is due.
+func EventEnabled(e *dict.Event) bool { return isEnabled(*e) }
 
 func (d *Database) putEvent(ctx *gms.Context, e gms.EventDefinition) error {
 	return SessionOf(ctx).ddl(ctx, func(c *dict.Change, _ *hearth.Tx) error { return c.PutEvent(d.name, e) })
@@ -69,6 +94,11 @@ func (d *Database) UpdateEvent(ctx *gms.Context, was string, e gms.EventDefiniti
 	switch {
 	case db == nil || db.Event(was) == nil:
 		return false, gms.ErrEventDoesNotExist.New(was)
+	}
+	if err := checkSchedule(&e); err != nil {
+		return false, err
+	}
+	switch {
 	case strings.EqualFold(was, e.Name):
 		return isEnabled(e), d.putEvent(ctx, e)
 	case db.Event(e.Name) != nil:

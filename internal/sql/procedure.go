@@ -11,6 +11,9 @@ var _ gms.StoredProcedureDatabase = (*Database)(nil)
 
 // GetStoredProcedure implements gms.StoredProcedureDatabase.
 func (d *Database) GetStoredProcedure(ctx *gms.Context, name string) (gms.StoredProcedureDetails, bool, error) {
+	if s := SessionOf(ctx); s != nil && s.event != nil && s.event.database == d.name && s.event.details.Name == name {
+		return s.event.details, true, nil
+	}
 	if db := d.record(ctx); db != nil {
 		if p := db.Procedure(name); p != nil {
 			return *p, true, nil

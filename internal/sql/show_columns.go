@@ -23,6 +23,8 @@ func (s *Session) AdaptShow(ctx *gms.Context, n gms.Node) (gms.Node, error) {
 			rows, err = showColumns(ctx, show)
 		case *plan.ShowIndexes:
 			rows = showIndexes(show)
+		case *plan.ShowEvents:
+			rows, err = showEvents(ctx, show)
 		}
 		if rows == nil || err != nil {
 			return n, transform.SameTree, err
