@@ -58,6 +58,9 @@ type Entry struct {
 	// Header is the header as logged, all lines up to the text. What has no field of its own is found with Attrs.
 	Header []byte
 
+	// Raw is the whole entry as logged, header, text and end; nil where bytes were dropped from a long text.
+	Raw []byte
+
 	// Metrics are what AppendEntry writes besides, in this order. The Reader leaves it alone: it has Attrs.
 	Metrics []Metric
 }

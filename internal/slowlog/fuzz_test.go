@@ -45,6 +45,9 @@ func FuzzReader(f *testing.F) {
 			if !bytes.Contains(log[a.Offset:a.End], a.Text) || !bytes.HasPrefix(log[a.Offset:a.End], a.Header) {
 				t.Fatalf("text %q or header %q are not of their entry %q", a.Text, a.Header, log[a.Offset:a.End])
 			}
+			if a.Raw != nil && !bytes.Equal(a.Raw, log[a.Offset:a.End]) {
+				t.Fatalf("raw %q is not the entry %q", a.Raw, log[a.Offset:a.End])
+			}
 			if int64(len(a.Text)) > o.MaxText && o.MaxText > 0 {
 				t.Fatalf("a text of %d bytes, the limit is %d", len(a.Text), o.MaxText)
 			}

@@ -12,7 +12,7 @@ import (
 const (
 	DefaultMaxText   = 64 << 20  // bytes of a text that are kept: MySQL's default max_allowed_packet
 	DefaultLookAhead = 128 << 10 // bytes of a text, see rule 4
-	minBuffer        = 256 << 10 // bytes read at a time
+	DefaultBuffer    = 256 << 10
 	maxHeader        = 256 << 10 // bytes of a header
 	maxIdleBuffer    = 4 << 20   // a buffer that had to grow beyond it is given back
 	maxEmptyReads    = 100       // calls of a source that returns nothing and no error
@@ -26,6 +26,7 @@ var ErrQuiet = errors.New("slowlog: nothing more has come")
 type Options struct {
 	MaxText   int64 // bytes of a text that are kept, default DefaultMaxText
 	LookAhead int64 // see rule 4, default DefaultLookAhead
+	Buffer    int   // bytes read at a time, default DefaultBuffer; the buffer grows with the longest entry
 
 	Offset      int64  // of the first byte in the stream
 	Schema      string // the schema of the log before the first byte, when SchemaKnown
@@ -88,6 +89,9 @@ func NewReader(r io.Reader, o Options) *Reader {
 	if o.LookAhead <= 0 {
 		o.LookAhead = DefaultLookAhead
 	}
+	if o.Buffer <= 0 {
+		o.Buffer = DefaultBuffer
+	}
 	if o.Zone == nil {
 		o.Zone = time.Local
 	}
@@ -145,8 +149,8 @@ func (r *Reader) forget() {
 	r.lo += r.given
 	r.offset += int64(r.given) + r.dropped
 	r.given, r.dropped = 0, 0
-	if rest := r.hi - r.lo; len(r.buf) > maxIdleBuffer && rest <= minBuffer {
-		buf := make([]byte, minBuffer)
+	if rest := r.hi - r.lo; len(r.buf) > maxIdleBuffer && rest <= r.opts.Buffer {
+		buf := make([]byte, r.opts.Buffer)
 		r.lo, r.hi = 0, copy(buf, r.buf[r.lo:r.hi])
 		r.buf = buf
 	}
@@ -174,7 +178,7 @@ func (r *Reader) more() error {
 			r.hi = copy(r.buf, r.buf[r.lo:r.hi])
 		} else {
 			// At most one large text and what may stand around it, so that a text of MaxText does not cost three times that.
-			size := max(minBuffer, len(r.buf)+len(r.buf)/2)
+			size := max(r.opts.Buffer, len(r.buf)+len(r.buf)/2)
 			if limit := r.bufferLimit(); len(r.buf) < limit {
 				size = min(size, limit)
 			}
@@ -206,7 +210,7 @@ func (r *Reader) more() error {
 
 // bufferLimit is how much is in memory at most: a header, a text, and what is read past it.
 func (r *Reader) bufferLimit() int {
-	return int(min(r.opts.MaxText+2*r.opts.LookAhead, math.MaxInt/4)) + maxHeader + 2*minBuffer
+	return int(min(r.opts.MaxText+2*r.opts.LookAhead, math.MaxInt/4)) + maxHeader + 2*r.opts.Buffer
 }
 
 // step works on the bytes at hand. It says whether there is an entry.
@@ -416,7 +420,7 @@ func (r *Reader) dropMiddle() {
 	keep := r.text + int(min(r.opts.MaxText, math.MaxInt/4))
 	from := min(r.scan.pos, r.looked) - 2 // the scan of a line comment looks two bytes back
 	n := from - keep
-	if r.inside > 0 || n < minBuffer {
+	if r.inside > 0 || n < r.opts.Buffer {
 		return
 	}
 	r.hi = r.lo + keep + copy(r.buf[r.lo+keep:], r.buf[r.lo+from:r.hi])
@@ -451,6 +455,9 @@ func (r *Reader) fill(e *Entry) {
 		HasQueryTime: h.hasQueryTime, QueryTime: h.queryTime, LockTime: h.lockTime,
 		RowsSent: h.sent, RowsExamined: h.examined, RowsAffected: h.affected, Errno: uint32(min(h.errno, math.MaxUint32)),
 		Header: b[:r.text:r.text],
+	}
+	if r.dropped == 0 {
+		e.Raw = b[:r.end:r.end]
 	}
 	if h.hasSchema {
 		e.Schema, e.SchemaKnown = h.schema.of(b), true
