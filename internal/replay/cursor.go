@@ -52,18 +52,29 @@ func (c *cursor) tableName() (schema, table string, ok bool) {
 	return schema, table, ok
 }
 
-// skipParens steps over a parenthesis and what is in it, if one is next.
+// skipParens steps over a parenthesis and what is in it, if one is next. One that nothing closes reaches to the end.
 func (c *cursor) skipParens() bool {
 	if !c.atPunct('(') {
 		return false
 	}
+	if _, ok := c.inParens(); !ok {
+		c.i = len(c.toks)
+	}
+	return true
+}
+
+// inParens steps over a parenthesis and returns what is in it; not ok, and no step, if none is next or nothing closes it.
+func (c *cursor) inParens() ([]token, bool) {
+	if !c.atPunct('(') {
+		return nil, false
+	}
 	end := closing(c.s, c.toks, c.i)
 	if end < 0 {
-		c.i = len(c.toks)
-		return true
+		return nil, false
 	}
+	inner := c.toks[c.i+1 : end]
 	c.i = end + 1
-	return true
+	return inner, true
 }
 
 // until walks to the first of the words that stands outside parentheses, or to the end, and returns the tokens before it.

@@ -24,10 +24,12 @@ func (w *rewriting) insert(replaces bool) error {
 	}
 	var columns []string
 	if w.atPunct('(') && !(w.i+1 < len(w.toks) && (isWord(w.s, w.toks[w.i+1], "select") || isWord(w.s, w.toks[w.i+1], "with"))) {
-		from := w.i + 1
-		w.skipParens()
-		if from < w.i-1 {
-			for _, c := range w.split(w.toks[from : w.i-1]) {
+		inner, ok := w.inParens()
+		if !ok {
+			return unable("columns not understood")
+		}
+		for _, c := range w.split(inner) {
+			if len(c) > 0 {
 				columns = append(columns, unquote(w.s, c[len(c)-1]))
 			}
 		}
@@ -95,11 +97,10 @@ func (w *rewriting) duplicate() bool {
 func (w *rewriting) rows(columns []string) (rows []map[string][]token, err error) {
 	for {
 		w.take("row")
-		from := w.i + 1
-		if !w.skipParens() || w.i-1 < from-1 {
+		inner, ok := w.inParens()
+		if !ok {
 			return nil, unable("values not understood")
 		}
-		inner := w.toks[from : w.i-1]
 		row := make(map[string][]token, len(columns))
 		if len(inner) > 0 {
 			values := w.split(inner)
