@@ -10,10 +10,13 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/analyzer"
 	textfunc "github.com/dolthub/go-mysql-server/sql/expression/function"
 	"github.com/dolthub/go-mysql-server/sql/types"
+
+	"github.com/hearthdb/hearth/internal/sql"
+	"github.com/hearthdb/hearth/internal/sqlparse"
 )
 
 // growing functions make texts of any length from short ones, which GMS does without a bound: SPACE(1e9) alone would keep a core
-// busy for hours. They take the place of GMS's. As in MySQL a result longer than max_allowed_packet is NULL, with a warning.
+// busy for hours. They take the place of GMS's, and with them SUM and AVG, under the names that package sqlparse gives them. As in MySQL a result longer than max_allowed_packet is NULL, with a warning.
 var growing = functionsByName{
 	"repeat": instances(&function{name: "repeat", min: 2, max: 2, result: types.LongText, call: repeat}),
 	"space": instances(&function{name: "space", min: 1, max: 1, result: types.LongText, call: func(ctx *gms.Context, args []any) (any, error) {
@@ -25,6 +28,14 @@ var growing = functionsByName{
 	"rpad": instances(&function{name: "rpad", min: 3, max: 3, result: types.LongText, call: func(ctx *gms.Context, args []any) (any, error) {
 		return padText(ctx, "rpad", args, func(text, filling string) string { return text + filling })
 	}}),
+	sqlparse.SumName: gms.Function1{Name: "sum", Fn: sql.NewSum},
+	sqlparse.AvgName: gms.Function1{Name: "avg", Fn: sql.NewAvg},
+	"stddev":         gms.Function1{Name: "stddev", Fn: sql.NewDeviation},
+	"stddev_pop":     gms.Function1{Name: "stddev_pop", Fn: sql.NewDeviation},
+	"stddev_samp":    gms.Function1{Name: "stddev_samp", Fn: sql.NewDeviationSample},
+	"var_pop":        gms.Function1{Name: "var_pop", Fn: sql.NewVariance},
+	"var_samp":       gms.Function1{Name: "var_samp", Fn: sql.NewVarianceSample},
+
 	"concat":    gms.FunctionN{Name: "concat", Fn: capped(textfunc.NewConcat)},
 	"concat_ws": gms.FunctionN{Name: "concat_ws", Fn: capped(textfunc.NewConcatWithSeparator)},
 	"replace": gms.FunctionN{Name: "replace", Fn: capped(func(args ...gms.Expression) (gms.Expression, error) {

@@ -157,6 +157,9 @@ func (p *parsed) passes() error {
 	if p.seen&sawCount != 0 {
 		rewriteCounts(p.stmt)
 	}
+	if p.seen&sawSum != 0 {
+		rewriteSums(p.stmt)
+	}
 	plainTimes(p.stmt)
 	if e, ok := p.stmt.(*ast.Explain); ok && e.ExplainFormat == "" {
 		e.ExplainFormat = ast.TreeStr // the planner's table would be one made-up row

@@ -25,6 +25,7 @@ const (
 	sawNot                     // NOT
 	sawTilde                   // ~
 	sawCount                   // @@warning_count, @@error_count
+	sawSum                     // SUM, AVG, STD, VARIANCE
 )
 
 // scanned is what one pass over the text of a statement finds.
@@ -96,6 +97,8 @@ func scan(src string, ansi, multi bool) (s scanned, err error) {
 					s.seen |= sawLock
 				} else if strings.EqualFold(w, "NOT") {
 					s.seen |= sawNot
+				} else if strings.EqualFold(w, "SUM") || strings.EqualFold(w, "AVG") || strings.EqualFold(w, "STD") {
+					s.seen |= sawSum
 				}
 			case 4:
 				if strings.EqualFold(w, "LOCK") {
@@ -110,6 +113,10 @@ func scan(src string, ansi, multi bool) (s scanned, err error) {
 					s.seen |= sawExists
 				} else if strings.EqualFold(w, "EXCEPT") {
 					setOps++
+				}
+			case 8:
+				if strings.EqualFold(w, "VARIANCE") {
+					s.seen |= sawSum
 				}
 			case 9:
 				if strings.EqualFold(w, "INTERSECT") {
