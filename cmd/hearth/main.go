@@ -73,6 +73,7 @@ func newParser() *kong.Kong {
 			"maxConnections":  strconv.Itoa(server.DefaultMaxConnections),
 			"maxPacket":       strconv.Itoa(server.DefaultMaxPacket),
 			"waitTimeout":     server.DefaultWaitTimeout.String(),
+			"longQueryTime":   server.DefaultLongQueryTime.String(),
 			"shutdownTimeout": server.DefaultShutdownTimeout.String(),
 			"kills":           strconv.Itoa(torture.DefaultKills),
 			"tortureRows":     strconv.Itoa(torture.DefaultRows),

@@ -48,6 +48,10 @@ type serveVerb struct {
 	NoTLS                  bool   `name:"no-tls" env:"HEARTH_NO_TLS" help:"Offer no TLS."`
 	RequireSecureTransport bool   `env:"HEARTH_REQUIRE_SECURE_TRANSPORT" help:"Refuse clients without TLS, but on the unix socket."`
 
+	SlowLog       bool          `env:"HEARTH_SLOW_LOG" help:"Log slow statements; while the server runs, with SET GLOBAL slow_query_log."`
+	SlowLogFile   string        `type:"path" placeholder:"DATA/HOSTNAME-slow.log" env:"HEARTH_SLOW_LOG_FILE" help:"Where to."`
+	LongQueryTime time.Duration `default:"${longQueryTime}" env:"HEARTH_LONG_QUERY_TIME" help:"A statement that takes as long is slow; 0s: every statement."`
+
 	LogLevel    slog.Level `default:"info" env:"HEARTH_LOG_LEVEL" help:"debug, info, warn or error."`
 	PrintConfig bool       `help:"Print the configuration as a file for --config, and end."`
 }
@@ -64,6 +68,10 @@ func (v *serveVerb) Run(ctx context.Context, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
+	longQueryTime := v.LongQueryTime
+	if longQueryTime == 0 {
+		longQueryTime = -1 // in a Config 0 is the default
+	}
 	return server.Run(ctx, server.Config{
 		Data: v.Data,
 		Engine: hearth.Options{
@@ -76,6 +84,7 @@ func (v *serveVerb) Run(ctx context.Context, k *kong.Context) error {
 		MaxConnections: v.MaxConnections, MaxPacket: int64(v.MaxPacket), MemoryLimit: int64(v.MemoryLimit), WaitTimeout: v.WaitTimeout,
 		TLSCert: v.TLSCert, TLSKey: v.TLSKey, NoTLS: v.NoTLS, RequireSecureTransport: v.RequireSecureTransport,
 		ShutdownTimeout: v.ShutdownTimeout, Flush: v.Flush,
+		SlowLog: v.SlowLog, SlowLogFile: v.SlowLogFile, LongQueryTime: longQueryTime,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: v.LogLevel})),
 	}, os.Stdout)
 }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"strings"
+
 	gms "github.com/dolthub/go-mysql-server/sql"
 	ast "github.com/dolthub/vitess/go/vt/sqlparser"
 
@@ -28,6 +30,7 @@ func (cl *client) insertBulk(sc *gms.Context, st *statement, cmd command, at *pl
 	if !ok && err == nil {
 		return "", false, nil
 	}
+	st.said = strings.TrimSuffix(cmd.text, in.Rest())
 	at.stmt = &ast.Insert{Action: ast.InsertStr, Rows: &ast.AliasedValues{}}
 	st.kind = kindOf(at.stmt)
 	cl.counters.com[st.kind].Add(1)

@@ -34,7 +34,7 @@ func (cl *client) changeUser(body []byte) error {
 	cl.conn.User = u.User
 	cl.login(u.User, u.Host)
 	if len(db) > 0 {
-		use := command{text: useText(string(db)), send: func(*sqltypes.Result, bool) error { return nil }}
+		use := command{text: useText(string(db)), admin: "Init DB", send: func(*sqltypes.Result, bool) error { return nil }}
 		if _, err := cl.run(context.Background(), use); err != nil {
 			cl.wire.tell(err.(*mysql.SQLError))
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/dolthub/vitess/go/mysql"
 	ast "github.com/dolthub/vitess/go/vt/sqlparser"
 
+	"github.com/hearthdb/hearth"
 	"github.com/hearthdb/hearth/internal/sql"
 )
 
@@ -31,6 +32,7 @@ type client struct {
 	warned   int  // warnings of the statement before the one that runs: @@warning_count
 
 	counters  counters
+	slow      *slowScratch // nil before the first entry of the log
 	processes gms.ProcessList
 
 	mu struct {
@@ -51,7 +53,7 @@ type sessionVars struct {
 	maxExecution time.Duration // max_execution_time, 0: none
 	parser       ast.ParserOptions
 	autocommit   bool
-	slow         time.Duration // long_query_time
+	slow         slowVars
 }
 
 // clientOf a connection.
@@ -102,11 +104,7 @@ func (cl *client) readVars() {
 		parser:       gms.LoadSqlMode(ctx).ParserOptions(),
 		autocommit:   sessionInt(ctx, gms.AutoCommitSessionVar) != 0,
 	}
-	if v, err := cl.session.GetSessionVariable(ctx, "long_query_time"); err == nil {
-		if sec, ok := v.(float64); ok {
-			cl.vars.slow = time.Duration(sec * float64(time.Second))
-		}
-	}
+	cl.vars.slow = cl.slowVars(ctx)
 	cl.wire.limits(cl.vars.idle, cl.vars.read, cl.vars.write, cl.vars.maxPacket)
 }
 
@@ -146,8 +144,8 @@ func (f file) Close() error {
 
 // begin a statement. Its end must be finish.
 func (cl *client) begin(ctx context.Context, text string) *statement {
-	st := &statement{text: text, began: time.Now()}
-	st.Context, st.stop = context.WithCancelCause(ctx)
+	st := &statement{text: text, said: text, began: time.Now()}
+	st.Context, st.stop = context.WithCancelCause(hearth.Counting(ctx, &st.spent))
 	cl.mu.Lock()
 	cl.mu.running, cl.mu.since = st, st.began
 	cl.mu.Unlock()

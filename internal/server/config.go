@@ -36,6 +36,10 @@ type Config struct {
 
 	EventScheduler string // ON, OFF or DISABLED, which SET cannot change; default ON
 
+	SlowLog       bool          // log slow statements; while the server runs: slow_query_log
+	SlowLogFile   string        // default: HOSTNAME-slow.log in Data
+	LongQueryTime time.Duration // a statement that takes as long is slow; default 10 s, below 0: every statement
+
 	ShutdownTimeout time.Duration // running statements may go on for; default 10 s
 	Flush           bool          // stop with every page written to its file
 
@@ -54,6 +58,7 @@ const (
 	DefaultMaxPacket       = 64 << 20
 	DefaultMaxPrepared     = 16382
 	DefaultShutdownTimeout = 10 * time.Second
+	DefaultLongQueryTime   = 10 * time.Second
 
 	// Off in place of an address or a path: do not listen there.
 	Off = "off"
@@ -71,6 +76,11 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if abs, err := filepath.Abs(c.Data); err == nil {
 		c.Data = abs
+	}
+	if c.SlowLogFile != "" {
+		if abs, err := filepath.Abs(c.SlowLogFile); err == nil {
+			c.SlowLogFile = abs
+		}
 	}
 	if c.Listen == "" {
 		c.Listen = DefaultListen
@@ -93,6 +103,9 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.MaxPacket, DefaultMaxPacket)
 	def(&c.MaxPrepared, DefaultMaxPrepared)
 	def(&c.ShutdownTimeout, DefaultShutdownTimeout)
+	def(&c.SlowLogFile, defaultSlowLogFile(c.Data))
+	def(&c.LongQueryTime, DefaultLongQueryTime)
+	c.LongQueryTime = max(0, c.LongQueryTime)
 	def(&c.EventScheduler, schedulerOn)
 	def(&c.Engine.PoolSize, hearth.DefaultPoolSize)
 	def(&c.MemoryLimit, defaultMemory(c.Engine.PoolSize))

@@ -16,6 +16,7 @@ import (
 
 // Numbers of MySQL's errors that package mysql has no name for, or another.
 const (
+	erCantCreateFile     = 1004
 	erDbDropExists       = 1008
 	erOutOfSortMemory    = 1038
 	erTooManyConnections = 1040

@@ -26,6 +26,7 @@ func (h handler) NewConnection(c *mysql.Conn) {
 	cl.processes = processList{h.clients, cl}
 	w.dropped = cl.drop
 	w.statistics = h.oneLine
+	w.admin = cl.logCommand
 	w.changeUser = cl.changeUser
 	c.ClientData = cl
 	c.StatusFlags |= mysql.ServerStatusAutocommit
@@ -69,7 +70,7 @@ func (cl *client) endSession() {
 
 // ComInitDB implements mysql.Handler.
 func (h handler) ComInitDB(c *mysql.Conn, db string) error {
-	_, err := clientOf(c).run(context.Background(), command{text: useText(db), send: func(*sqltypes.Result, bool) error { return nil }})
+	_, err := clientOf(c).run(context.Background(), command{text: useText(db), admin: "Init DB", send: func(*sqltypes.Result, bool) error { return nil }})
 	return err
 }
 

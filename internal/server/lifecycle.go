@@ -6,8 +6,10 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/hearthdb/hearth"
 )
@@ -30,9 +32,20 @@ func Run(ctx context.Context, cfg Config, out io.Writer) error {
 	s.introduce(out)
 	notify("READY=1", "STATUS=serving on "+strings.Join(s.names(), ", "))
 
-	select {
-	case <-ctx.Done():
-	case <-s.askedToStop:
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	for running := true; running; {
+		select {
+		case <-ctx.Done():
+			running = false
+		case <-s.askedToStop:
+			running = false
+		case <-hangups: // logs were rotated
+			if err := s.FlushSlowLog(ctx); err != nil {
+				s.log.Error("reopen the slow query log", "err", err)
+			}
+		}
 	}
 	notify("STOPPING=1", "STATUS=stopping")
 	fmt.Fprintf(out, "stopping; running statements have %v\n", s.cfg.ShutdownTimeout)

@@ -37,11 +37,14 @@ func (cl *client) prepare(ctx context.Context, text string, p *mysql.PrepareData
 		if r := recover(); r != nil {
 			err = cl.panicked(r, text)
 		}
+		var told *mysql.SQLError
 		if err != nil {
 			s.preparedCount.Add(-1)
 			cl.counters.errors.Add(1)
-			fields, err = nil, toClient(cl.cause(st, err), at)
+			told = toClient(cl.cause(st, err), at)
+			fields, err = nil, told
 		}
+		cl.logCommand("Prepare", st.began, told)
 	}()
 	sc := cl.context(st, text)
 	if err = gms.SessionCommandBegin(cl.session); err != nil {

@@ -23,6 +23,7 @@ type command struct {
 	multi    bool // text may hold more than one statement; the first is meant
 	prepared *prepared
 	values   map[string]*querypb.BindVariable // of the prepared statement's parameters
+	admin    string                           // the command of the protocol that text stands for
 	cursor   bool                             // the rows are kept after the statement's end
 	send     mysql.ResultSpoolFn
 }
@@ -58,10 +59,14 @@ func (cl *client) run(ctx context.Context, cmd command) (rest string, err error)
 		}
 	}
 	gms.SessionCommandEnd(cl.session)
+	var told *mysql.SQLError
+	if err != nil {
+		told = toClient(cl.cause(st, err), at)
+	}
 	cl.afterwards(st, at)
+	cl.logStatement(st, &cmd, &at, out, told)
 	if err != nil {
 		cl.counters.errors.Add(1)
-		told := toClient(cl.cause(st, err), at)
 		if out != nil && out.began && !cmd.cursor {
 			// Fields and rows are on their way: the library could now only drop the connection.
 			cl.conn.FlushBuffer()
@@ -93,8 +98,12 @@ func (cl *client) execute(sc *gms.Context, st *statement, cmd command, at *place
 	} else if stmt, text, rest, err = cl.parse(sc, cmd); err != nil {
 		return "", err
 	}
+	st.said = strings.TrimSuffix(cmd.text, rest)
 	at.stmt = stmt
 	st.kind = kindOf(stmt)
+	if flushesLogs(stmt) {
+		st.kind = comFlush
+	}
 	cl.counters.com[st.kind].Add(1)
 	*out = newResult(cl, st, cmd, rest != "")
 	if stmt == nil { // nothing but a comment
@@ -106,6 +115,12 @@ func (cl *client) execute(sc *gms.Context, st *statement, cmd command, at *place
 	forAll(stmt)
 	if kill, ok := stmt.(*ast.Kill); ok {
 		if err := cl.kill(sc, kill); err != nil {
+			return "", err
+		}
+		return rest, (*out).ok(0)
+	}
+	if st.kind == comFlush && flushesLogs(stmt) {
+		if err := cl.flushLogs(sc); err != nil {
 			return "", err
 		}
 		return rest, (*out).ok(0)
@@ -305,9 +320,6 @@ func (cl *client) afterwards(st *statement, at place) {
 	cl.setStatusFlags()
 	cl.counters.rowsSent.Add(st.sent)
 	cl.counters.rowsExamined.Add(cl.session.RowsExamined())
-	if took := time.Since(st.began); took >= cl.vars.slow {
-		cl.counters.slow.Add(1)
-	}
 }
 
 // limitTime ends the statement after max_execution_time, if that is set. Only reading statements have such a limit.

@@ -52,6 +52,7 @@ type Server struct {
 
 	events         *events
 	orders         warmthOrders
+	slow           *slowLog      // the slow query log; nil before it is set up
 	askedToStop    chan struct{} // closed by SHUTDOWN
 	askToStop      func()
 	ctx            context.Context // ends when the background is to
@@ -151,8 +152,12 @@ func (s *Server) start(ctx context.Context, socketLater bool) (err error) {
 	s.ctx, s.stopBackground = context.WithCancel(context.WithoutCancel(ctx))
 	s.events = s.newEvents()
 	s.events.set(c.EventScheduler == schedulerOn)
+	s.slow = &slowLog{file: newSlowFile(s.log)}
 	if err := s.install(); err != nil {
 		return err
+	}
+	if err := s.slow.begin(); err != nil {
+		s.log.Error("no slow query log", "err", err)
 	}
 	s.auth = newAuthServer(s, s.users)
 	s.serverName, _ = os.Hostname()
@@ -376,6 +381,9 @@ func (s *Server) stopEngine(ctx context.Context) error {
 		s.events.end()
 		s.stopBackground()
 		s.background.Wait()
+	}
+	if s.slow != nil {
+		s.slow.file.close()
 	}
 	var errs []error
 	if s.backend != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/hearthdb/hearth"
 )
 
 // statement is one that runs. It is the context of all that is done for it.
@@ -12,6 +14,7 @@ type statement struct {
 	stop context.CancelCauseFunc
 
 	text  string
+	said  string // what of the text is this statement
 	began time.Time
 	kind  comKind
 	sent  uint64 // rows
@@ -20,6 +23,7 @@ type statement struct {
 	nested int // statements of procedures that lie in each other
 	parsed int // texts, its own and those of views, triggers and procedures
 
+	spent  hearth.Spent // by the engine
 	memory atomic.Int64 // bytes that it is known to hold, see memory.go
 }
 

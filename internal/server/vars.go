@@ -86,6 +86,7 @@ func (s *Server) installVariables() error {
 		}
 	}
 	list = append(list, s.schedulerVariable())
+	list = append(list, s.slowLogVariables()...)
 	gms.SystemVariables.AddSystemVariables(list)
 	if err := gms.SystemVariables.AssignValues(s.cfg.variables()); err != nil {
 		return fmt.Errorf("system variables: %w", err)

@@ -79,6 +79,8 @@ type wire struct {
 	dropped    func(statement uint32)  // COM_STMT_CLOSE, of which the library tells nobody
 	statistics func() string           // the answer to COM_STATISTICS, which the library does not know
 	changeUser func(body []byte) error // COM_CHANGE_USER, which it does not know either
+
+	admin func(name string, began time.Time, told *mysql.SQLError) // a command that is no statement
 }
 
 // wireRules are the bounds of one connection.
@@ -102,18 +104,30 @@ const (
 
 	comQuit        = 0x01
 	comQuery       = 0x03
+	comRefresh     = 0x07
 	comStatistics  = 0x09
 	comProcessKill = 0x0c
+	comPing        = 0x0e
 	comChangeUser  = 0x11
 	comStmtPrepare = 0x16
 	comStmtExecute = 0x17
 	comStmtClose   = 0x19
+	comStmtReset   = 0x1a
+	comReset       = 0x1f
+
+	refreshLog = 0x02 // of COM_REFRESH
 
 	sslRequestBytes = 32
 	tooLargeDrain   = 256 << 20       // bytes of a packet that is too large that are read before the connection closes
 	drainTime       = 5 * time.Second // and for how long
 	lastWords       = 2 * time.Second // for what is left to write when a connection closes
 )
+
+// adminNames are the commands that are neither statements nor about one, as MySQL calls them in its log.
+var adminNames = [256]string{
+	comQuit: "Quit", comStatistics: "Statistics", comPing: "Ping", comChangeUser: "Change user", comStmtClose: "Close stmt",
+	comStmtReset: "Reset stmt", comReset: "Reset Connection",
+}
 
 var errWireKilled = errors.New("the connection was killed")
 
@@ -247,7 +261,11 @@ func (w *wire) look() error {
 	if err != nil {
 		return err
 	}
-	switch w.command = b[0]; w.command {
+	w.command = b[0]
+	if name := adminNames[w.command]; name != "" {
+		w.admin(name, time.Now(), nil)
+	}
+	switch w.command {
 	case comQuit:
 		w.quit = true
 	case comStmtExecute:
@@ -266,6 +284,14 @@ func (w *wire) look() error {
 	case comProcessKill:
 		if b, err = w.whole(); err == nil && len(b) == 5 {
 			w.hand(fmt.Appendf([]byte{comQuery}, "KILL %d", binary.LittleEndian.Uint32(b[1:])))
+		}
+	case comRefresh:
+		if b, err = w.whole(); err == nil && len(b) == 2 {
+			what := "TABLES"
+			if b[1]&refreshLog != 0 {
+				what = "LOGS"
+			}
+			w.hand(append([]byte{comQuery}, "FLUSH "+what...))
 		}
 	case comChangeUser:
 		if b, err = w.whole(); err == nil {

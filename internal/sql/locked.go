@@ -3,7 +3,6 @@ package sql
 import (
 	"bytes"
 	"errors"
-	"time"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
 
@@ -170,19 +169,11 @@ func (s *scan) decodeLocked(value []byte) (bool, error) {
 	return true, s.damaged(s.def.codec.DecodeRow(value, s.decoded, nil))
 }
 
-// acquire gets the row's lock and its latest value. A wait is measured, for the slow log; there is none to measure as long as nobody is
-// in the way.
+// acquire gets the row's lock and its latest value.
 func (s *scan) acquire(key []byte) ([]byte, error) {
 	get := s.rows.GetForUpdate
 	if s.lock.mode == lockShared {
 		get = s.rows.GetForShare
 	}
-	value, err := get(key, hearth.LockOptions{NoWait: true})
-	if s.lock.wait != waitForLock || !errors.Is(err, hearth.ErrLocked) {
-		return value, err
-	}
-	began := time.Now()
-	value, err = get(key, hearth.LockOptions{})
-	s.session.waited += time.Since(began)
-	return value, err
+	return get(key, hearth.LockOptions{NoWait: s.lock.wait != waitForLock})
 }

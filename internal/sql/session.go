@@ -18,7 +18,7 @@ type Session struct {
 	next         *Characteristics // of the next transaction only
 	stmts        []statement      // that run: the client's, in it those of procedures
 	examined     uint64           // rows looked at by the statement
-	waited       time.Duration    // for locks, by the statement
+	waited       time.Duration    // for locks of tables, by the statement; the engine counts waits for rows
 	temporary    temporaries
 	built        uint64          // id of the table that GMS is about to read for nothing, see BuildIndex
 	rewriting    *rewriting      // GMS rewrites a table; nil: no
@@ -184,7 +184,7 @@ func (s *Session) LockTables(ctx *gms.Context, mode dict.Mode, names ...dict.Loc
 // RowsExamined by the statement so far.
 func (s *Session) RowsExamined() uint64 { return s.examined }
 
-// LockWait is how long the statement has waited for locks so far.
+// LockWait is how long the statement has waited for locks of tables so far.
 func (s *Session) LockWait() time.Duration { return s.waited }
 
 // InTransaction: a client that asks is told that a transaction is open.

@@ -89,6 +89,7 @@ func (s *Session) UndoStatement(ctx *gms.Context, cause error) error {
 // CommandBegin implements gms.LifecycleAwareSession.
 func (s *Session) CommandBegin() error {
 	s.stmts = s.stmts[:0]
+	s.examined, s.waited = 0, 0
 	return nil
 }
 

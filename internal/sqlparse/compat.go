@@ -59,7 +59,7 @@ var rules = []rule{
 	{"ANALYZE", false, "words about binary logs and histograms", analyze},
 
 	{"FLUSH PRIVILEGES", true, "grants hold at once", nothing},
-	{"FLUSH", true, "the planner refuses it; there is nothing to flush, and no query cache", flush},
+	{"FLUSH", true, "the planner refuses it; there is nothing to flush but the slow query log, and no query cache", flush},
 	{"RESET QUERY CACHE", false, "there is none", nothing},
 	{"LOCK INSTANCE FOR BACKUP", false, "DDL is transactional: a dump meets it as an error, not as a hole", nothing},
 	{"UNLOCK INSTANCE", false, "see LOCK INSTANCE", nothing},

@@ -92,14 +92,17 @@ func analyze(c *cursor, _ context.Context) (string, bool) {
 	return "ANALYZE TABLE " + strings.Join(names, ", "), true
 }
 
-// flush accepts what there is nothing to do for. FLUSH TABLES WITH READ LOCK promises that nobody writes until UNLOCK TABLES;
+// flush opens the slow query log again, and accepts what there is nothing to do for. FLUSH TABLES WITH READ LOCK promises that nobody writes until UNLOCK TABLES;
 // nothing here can promise that, so it stays refused. So does FOR EXPORT.
 func flush(c *cursor, ctx context.Context) (string, bool) {
 	c.acceptAny("NO_WRITE_TO_BINLOG", "LOCAL")
+	logs := false
 	for {
 		switch {
-		case c.acceptAny("LOGS", "STATUS", "HOSTS", "USER_RESOURCES", "OPTIMIZER_COSTS", "PRIVILEGES", "DES_KEY_FILE"):
-		case c.acceptAny("BINARY", "ENGINE", "ERROR", "GENERAL", "SLOW", "RELAY"):
+		case c.accept("LOGS"), c.accept("SLOW", "LOGS"):
+			logs = true
+		case c.acceptAny("STATUS", "HOSTS", "USER_RESOURCES", "OPTIMIZER_COSTS", "PRIVILEGES", "DES_KEY_FILE"):
+		case c.acceptAny("BINARY", "ENGINE", "ERROR", "GENERAL", "RELAY"):
 			if !c.accept("LOGS") {
 				return "", false
 			}
@@ -119,6 +122,9 @@ func flush(c *cursor, ctx context.Context) (string, bool) {
 	}
 	if !c.done() {
 		return "", false
+	}
+	if logs {
+		return "CALL hearth_flush_logs()", true
 	}
 	return nothing(c, ctx)
 }

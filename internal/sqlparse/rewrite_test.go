@@ -65,6 +65,8 @@ func TestRules(t *testing.T) {
 		{"ANALYZE TABLE a PERSISTENT FOR ALL", "ANALYZE TABLE a"},
 		{"FLUSH PRIVILEGES", nothing},
 		{"FLUSH LOCAL BINARY LOGS, STATUS", nothing},
+		{"FLUSH LOCAL SLOW LOGS, STATUS", "CALL hearth_flush_logs()"},
+		{"FLUSH LOGS", "CALL hearth_flush_logs()"},
 		{"RESET QUERY CACHE", nothing},
 		{"LOCK INSTANCE FOR BACKUP", nothing},
 		{"UNLOCK INSTANCE", nothing},

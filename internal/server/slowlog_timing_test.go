@@ -1,0 +1,62 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hearthdb/hearth/internal/slowlog"
+)
+
+// BenchmarkSlowLogEntry is what a statement pays for its entry: made, and put into the queue of a file that a writer goroutine writes.
+func BenchmarkSlowLogEntry(b *testing.B) {
+	file, err := openSlowFile(filepath.Join(b.TempDir(), "bench.log"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := &Server{slow: &slowLog{file: newSlowFile(slog.New(slog.DiscardHandler))}, clients: &clients{}}
+	s.slow.file.turnTo(file)
+	var id atomic.Uint32
+	began := time.Now()
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		cl := &client{server: s, wire: &wire{local: true}, id: id.Add(1)}
+		cl.mu.user = "app"
+		for pb.Next() {
+			cl.logEntry(&logged{
+				kind: slowlog.Query, began: began, took: 450 * time.Microsecond, schema: "shop", sent: 1, examined: 1,
+				text: "SELECT c FROM sbtest1 WHERE id = 4711",
+			})
+		}
+	})
+	b.StopTimer()
+	s.slow.file.close()
+	b.ReportMetric(float64(s.slow.file.lost.Load())/float64(b.N), "lost/op")
+	b.SetBytes(int64(s.slow.file.writtenBytes.Load()) / int64(b.N))
+}
+
+// BenchmarkPointSelect is a statement of a client, with the log of every statement and without.
+func BenchmarkPointSelect(b *testing.B) {
+	for name, change := range map[string]func(*Config){"log off": func(*Config) {}, "every statement": everyStatement} {
+		b.Run(name, func(b *testing.B) {
+			s := start(b, change)
+			c := conn(b, open(b, s))
+			exec(b, c, "CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(100))")
+			exec(b, c, "INSERT INTO t VALUES (1, 'x')")
+			for b.Loop() {
+				var v string
+				if err := c.QueryRowContext(context.Background(), "SELECT b FROM t WHERE a = 1").Scan(&v); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.StopTimer()
+			if info, err := os.Stat(s.cfg.SlowLogFile); err == nil {
+				b.ReportMetric(float64(info.Size())/float64(b.N), "bytes/op")
+			}
+		})
+	}
+}
