@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/hearthdb/hearth"
+	"github.com/hearthdb/hearth/internal/replay"
 	"github.com/hearthdb/hearth/internal/server"
 	"github.com/hearthdb/hearth/internal/sqltorture"
 	"github.com/hearthdb/hearth/internal/torture"
@@ -24,6 +25,7 @@ type cli struct {
 	Serve        serveVerb        `cmd:"" help:"Serve a database to clients of MySQL."`
 	Demo         demoVerb         `cmd:"" help:"See four restarts under load, among them kill -9, and what users notice of them."`
 	Warm         warmVerb         `cmd:"" help:"Steer the warmth of a running server: dump, load, pause, resume, cancel, status."`
+	Replay       replayVerb       `cmd:"" help:"Keep a standby warm: play the log of its primary to it, changing nothing."`
 	Heat         heatVerb         `cmd:"" help:"Look at heat dumps."`
 	Check        checkVerb        `cmd:"" help:"Prove a database sound: every page, and the tables of SQL with their indexes and definitions."`
 	Bench        benchVerb        `cmd:"" help:"Measure the engine, beside others where others exist."`
@@ -36,6 +38,13 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 // run is main without the exit, so that what a verb deferred has happened when it returns.
 func run(args []string) int {
+	if old, is := isPlayback(os.Args[0], args); is {
+		var notes []string
+		args, notes = fromPlayback(old)
+		for _, n := range notes {
+			fmt.Fprintln(os.Stderr, "hearth:", n)
+		}
+	}
 	parser := newParser()
 	verb, err := parser.Parse(args)
 	parser.FatalIfErrorf(err)
@@ -82,6 +91,9 @@ func newParser() *kong.Kong {
 			"sqlClients":      strconv.Itoa(sqltorture.DefaultClients),
 			"sqlLoadTime":     sqltorture.DefaultLoadTime.String(),
 			"sqlCanaries":     canaries(),
+
+			"replayConnections": strconv.Itoa(replay.DefaultConnections),
+			"replayQueueAge":    replay.DefaultQueueAge.String(),
 		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ShortUsageOnError(),

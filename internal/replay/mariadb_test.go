@@ -94,7 +94,7 @@ func (l *listed) Next(e *slowlog.Entry) error {
 	return nil
 }
 
-func (l *listed) Mark() Mark   { return Mark{Offset: int64(l.i)} }
+func (l *listed) Place() Place { return Place{Offset: int64(l.i)} }
 func (l *listed) Close() error { return nil }
 
 // entries makes queries of one session.

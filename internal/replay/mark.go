@@ -1,32 +1,27 @@
 package replay
 
-// Mark is a place in the input to go on from: everything before it is accounted for.
-type Mark struct {
-	seq    int64
-	Offset int64  // in the stream, of the next entry
-	Token  string // of the input, where it has such
-}
-
-// markList knows the marks of what is under way, in the order of the input. It is guarded by the queue.
+// markList knows where in the input the statements under way begin, in the order of the input, so that a checkpoint names a
+// place before which everything is accounted for. It is guarded by the queue.
 type markList struct {
-	open []openMark
-	last Mark // behind everything that ever came
+	open []mark
+	last Place // behind everything that ever came
 }
 
-type openMark struct {
-	Mark
-	done bool
+type mark struct {
+	seq   int64
+	place Place
+	done  bool
 }
 
-// add notes a job that begins at m.
-func (l *markList) add(m Mark) { l.open = append(l.open, openMark{Mark: m}) }
+// add notes a job that begins at a place.
+func (l *markList) add(seq int64, p Place) { l.open = append(l.open, mark{seq: seq, place: p}) }
 
 // done notes that it has ended.
-func (l *markList) done(m Mark) {
+func (l *markList) done(seq int64) {
 	if len(l.open) == 0 {
 		return
 	}
-	if i := int(m.seq - l.open[0].seq); i >= 0 && i < len(l.open) {
+	if i := seq - l.open[0].seq; i >= 0 && i < int64(len(l.open)) {
 		l.open[i].done = true
 	}
 	for len(l.open) > 0 && l.open[0].done {
@@ -35,9 +30,9 @@ func (l *markList) done(m Mark) {
 }
 
 // at is where to go on: before the oldest job that has not ended.
-func (l *markList) at() Mark {
+func (l *markList) at() Place {
 	if len(l.open) > 0 {
-		return l.open[0].Mark
+		return l.open[0].place
 	}
 	return l.last
 }

@@ -41,8 +41,8 @@ const (
 type Source interface {
 	// Next fills e, whose slices are valid until the next call; io.EOF at the end.
 	Next(e *slowlog.Entry) error
-	// Mark is where to go on behind the last entry.
-	Mark() Mark
+	// Place is where to go on behind the last entry.
+	Place() Place
 	// Close makes a Next that waits return.
 	Close() error
 }
@@ -161,6 +161,7 @@ func (p *Player) feed(ctx context.Context, src Source) error {
 	pace := newPacer(p.cfg.Pace)
 	var e slowlog.Entry
 	for {
+		before := src.Place()
 		switch err := src.Next(&e); {
 		case err == io.EOF:
 			return nil
@@ -173,7 +174,8 @@ func (p *Player) feed(ctx context.Context, src Source) error {
 			return nil
 		}
 		p.Accounts.receive()
-		p.admit(c, &e, src.Mark())
+		p.admit(c, &e, before)
+		p.queue.passed(src.Place())
 		if p.looped.Load() {
 			return errLoop
 		}
@@ -181,13 +183,10 @@ func (p *Player) feed(ctx context.Context, src Source) error {
 }
 
 // admit brings one entry to its account or into the queue.
-func (p *Player) admit(c *Classifier, e *slowlog.Entry, m Mark) {
+func (p *Player) admit(c *Classifier, e *slowlog.Entry, before Place) {
 	if !e.Ended.IsZero() {
 		p.lastSeen.Store(e.Ended.UnixNano())
 	}
-	before := m
-	before.Offset = e.Offset
-	defer p.queue.passed(m)
 	if why := p.cfg.Filter.leavesOut(e); why != "" {
 		p.Accounts.end(Skipped, why)
 		return
@@ -235,7 +234,7 @@ func (p *Player) admit(c *Classifier, e *slowlog.Entry, m Mark) {
 		p.Accounts.end(Skipped, "schema not known")
 		return
 	}
-	j := &job{lane: lane, class: v.Class, state: state, fingerprint: v.Fingerprint, at: time.Now(), mark: before}
+	j := &job{lane: lane, class: v.Class, state: state, fingerprint: v.Fingerprint, at: time.Now(), place: before}
 	if v.Class == Write {
 		j.text = append([]byte(nil), e.Text...)
 		j.change = &Change{Text: j.text, Schema: state.Schema, Mode: mode, InsertID: e.InsertID, LastInsertID: e.LastInsertID}

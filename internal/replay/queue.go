@@ -31,7 +31,8 @@ type job struct {
 	common      bool   // its fingerprint was seen often
 	repeat      bool   // its very text was replayed lately
 	at          time.Time
-	mark        Mark // where the input stood before it
+	seq         int64 // of those that were queued
+	place       Place // where the input stood before it
 
 	prev, next   *job // all that wait, oldest first
 	lprev, lnext *job // those of its lane
@@ -172,8 +173,8 @@ func (q *queue) push(j *job) {
 		q.lanes[j.lane] = l
 	}
 	q.seq++
-	j.queued, j.mark.seq = true, q.seq
-	q.marks.add(j.mark)
+	j.queued, j.seq = true, q.seq
+	q.marks.add(j.seq, j.place)
 	if j.prev = q.last; j.prev != nil {
 		j.prev.next = j
 	} else {
@@ -202,7 +203,7 @@ func (q *queue) offer(id uint64, l *lane) {
 // unlink takes a job out of both lists.
 func (q *queue) unlink(j *job) {
 	if !j.queued {
-		panic(fmt.Sprintf("BUG: job %d is not in the queue", j.mark.seq))
+		panic(fmt.Sprintf("BUG: job %d is not in the queue", j.seq))
 	}
 	l := q.lanes[j.lane]
 	j.queued = false
@@ -232,10 +233,10 @@ func (q *queue) unlink(j *job) {
 	q.room.Signal()
 }
 
-// passed notes that the input is read up to m.
-func (q *queue) passed(m Mark) {
+// passed notes that the input is read up to a place.
+func (q *queue) passed(p Place) {
 	q.mu.Lock()
-	q.marks.last = m
+	q.marks.last = p
 	q.mu.Unlock()
 }
 
@@ -245,7 +246,7 @@ func (q *queue) drop(j *job, reason string) {
 	if l := q.lanes[j.lane]; l.first == nil && !l.busy && !l.ready {
 		delete(q.lanes, j.lane)
 	}
-	q.marks.done(j.mark)
+	q.marks.done(j.seq)
 	q.shed(j, reason)
 }
 
@@ -317,7 +318,7 @@ func (q *queue) done(j *job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.inflight--
-	q.marks.done(j.mark)
+	q.marks.done(j.seq)
 	l := q.lanes[j.lane]
 	l.busy = false
 	if l.first == nil {
