@@ -198,6 +198,7 @@ func (cl *client) build(sc *gms.Context, text string, stmt ast.Statement, cmd co
 	switch stmt.(type) {
 	case *ast.Prepare, *ast.Execute, *ast.Deallocate:
 		// Statements prepared in SQL have a home in the engine, which procedures share.
+		cl.session.SetStatement(stmt)
 		schema, rows, _, err := e.QueryWithBindings(sc, text, stmt, nil, &gms.QueryFlags{})
 		return schema, rows, err
 	}
@@ -212,6 +213,7 @@ func (cl *client) build(sc *gms.Context, text string, stmt ast.Statement, cmd co
 		}
 		binder.SetBindings(values)
 	}
+	cl.session.SetStatement(stmt)
 	warned := len(sc.Session.Warnings())
 	if insert, ok := stmt.(*ast.Insert); ok {
 		cl.session.AdaptInsert(sc, insert)

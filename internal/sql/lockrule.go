@@ -47,6 +47,7 @@ func applyLocks(ctx *gms.Context, _ *analyzer.Analyzer, n gms.Node, _ *plan.Scop
 		}
 		n, same = marked, identity
 	}
+	var views map[string]rowLock
 	marked, identity, err := transform.NodeWithOpaque(n, func(n gms.Node) (gms.Node, transform.TreeIdentity, error) {
 		switch n := n.(type) {
 		case *plan.Update, *plan.DeleteFrom:
@@ -68,6 +69,16 @@ func applyLocks(ctx *gms.Context, _ *analyzer.Analyzer, n gms.Node, _ *plan.Scop
 			}
 			scoped, _, err := scope.cover(n.WithSource(source))
 			return scoped, transform.NewTree, err
+		case *plan.SubqueryAlias:
+			if views == nil {
+				var err error
+				if views, err = s.viewLocks(); err != nil {
+					return n, transform.SameTree, err
+				}
+			}
+			if l, ok := views[strings.ToLower(n.Name())]; ok {
+				return lockView(n, l)
+			}
 		case gms.CommentedNode:
 			l, ok, err := parseLock(n.Comment())
 			if err != nil || !ok {

@@ -24,6 +24,9 @@ func (r *runner) QueryWithBindings(ctx *gms.Context, query string, parsed sqlpar
 		return nil, nil, nil, err
 	}
 	depth := s.enterStatement()
+	outer := s.planned
+	s.SetStatement(parsed)
+	defer func() { s.planned = outer }()
 	schema, rows, flags, err := r.engine.QueryWithBindings(ctx, query, parsed, bindings, flags)
 	if err != nil {
 		s.leaveStatement(ctx, depth, err)

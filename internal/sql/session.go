@@ -4,6 +4,7 @@ import (
 	"time"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/vitess/go/vt/sqlparser"
 
 	"github.com/hearthdb/hearth"
 	"github.com/hearthdb/hearth/internal/dict"
@@ -20,17 +21,18 @@ type Session struct {
 	examined     uint64           // rows looked at by the statement
 	waited       time.Duration    // for locks of tables, by the statement; the engine counts waits for rows
 	temporary    temporaries
-	built        uint64          // id of the table that GMS is about to read for nothing, see BuildIndex
-	rewriting    *rewriting      // GMS rewrites a table; nil: no
-	viewDatabase string          // of a view that the statement uses while no database is selected
-	tableComment string          // of the CREATE TABLE that runs, see rewriteDDL
-	analyzed     bool            // GMS has begun to analyze the client's statement
-	calling      bool            // the client's statement is a CALL: statements in the procedure end transactions as a client's do
-	defining     bool            // the client's statement makes a view
-	cursors      []*innerRows    // open in procedures
-	quiet        bool            // the statement walks over all tables and locks none of them
-	event        *eventProcedure // that the session executes; nil: it is a client's
-	picture      *dict.Schema    // of all tables, as the statement saw them when it began to walk over them; nil: it has not
+	built        uint64              // id of the table that GMS is about to read for nothing, see BuildIndex
+	rewriting    *rewriting          // GMS rewrites a table; nil: no
+	viewDatabase string              // of a view that the statement uses while no database is selected
+	tableComment string              // of the CREATE TABLE that runs, see rewriteDDL
+	analyzed     bool                // GMS has begun to analyze the client's statement
+	calling      bool                // the client's statement is a CALL: statements in the procedure end transactions as a client's do
+	defining     bool                // the client's statement makes a view
+	cursors      []*innerRows        // open in procedures
+	quiet        bool                // the statement walks over all tables and locks none of them
+	planned      sqlparser.Statement // that GMS plans, see viewLocks
+	event        *eventProcedure     // that the session executes; nil: it is a client's
+	picture      *dict.Schema        // of all tables, as the statement saw them when it began to walk over them; nil: it has not
 }
 
 var (

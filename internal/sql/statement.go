@@ -98,7 +98,7 @@ func (s *Session) CommandEnd() {
 	if t := s.current(); t != nil && s.autocommits() {
 		s.drop(t)
 	}
-	s.stmts, s.picture, s.viewDatabase = s.stmts[:0], nil, ""
+	s.stmts, s.picture, s.viewDatabase, s.planned = s.stmts[:0], nil, "", nil
 }
 
 // SessionEnd implements gms.LifecycleAwareSession: the client has gone.
