@@ -131,6 +131,13 @@ func (db *DB) close(ctx context.Context, flush bool) error {
 		return ErrClosed
 	}
 	left := db.awaitTransactions()
+	if flush { // what is left to redo is written too, or the next start would have it to do
+		db.warmer.Cancel()
+		select {
+		case <-db.started:
+		case <-ctx.Done():
+		}
+	}
 	db.stop()
 	db.wg.Wait()
 	db.warmer.Close(ctx, db.dead.Load() == nil)

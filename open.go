@@ -67,7 +67,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*DB, error) {
 		{"analysis", s.analyze},
 		{"control", s.beginLife},
 		{"pool", s.openPool},
-		{"redo", s.redo},
+		{"checkpoint", s.checkpoint},
 		{"transactions", s.openTransactions},
 	} {
 		err := ctx.Err()
@@ -254,7 +254,8 @@ func (s *start) logConfig() wal.ReaderConfig {
 
 // analyze finishes the ring into the log, before anything can fail, and makes the plan.
 func (s *start) analyze(context.Context) error {
-	in := recovery.Input{Control: s.control, Log: s.logConfig(), Region: s.db.region, Frames: s.found.FramesValid}
+	in := recovery.Input{Control: s.control, Log: s.logConfig(), Region: s.db.region, Frames: s.found.FramesValid,
+		Tell: func(percent int) { s.tell("analysis", percent) }}
 	if s.found.RingValid {
 		end, written, err := wal.FinishRing(s.logConfig(), s.db.region.Ring(), s.found.Durable)
 		if err != nil {
@@ -272,6 +273,9 @@ func (s *start) analyze(context.Context) error {
 	}
 	s.plan = plan
 	s.report.Checkpoint, s.report.LogEnd = uint64(plan.Checkpoint), uint64(plan.End)
+	if plan.Named {
+		s.report.RedoBytes = int64(plan.End - plan.Checkpoint)
+	}
 	s.report.Frames = plan.Verdicts()
 	if s.report.Kind == "" {
 		switch {
@@ -347,22 +351,13 @@ func (s *start) openPool(context.Context) error {
 	return nil
 }
 
-// redo brings all pages forward when memory was lost. With the region kept there are at most a few torn pages, each
-// redone when it is first touched.
-func (s *start) redo(ctx context.Context) error {
+// checkpoint begins checkpointing. Pages that are left to redo hold it where it is: each is redone when it is first read, and
+// afterStart sees to the rest.
+func (s *start) checkpoint(context.Context) error {
 	db := s.db
-	hold := len(s.plan.Redo) > 0 || s.plan.Full
-	db.checkpointer = recovery.NewCheckpointer(s.opts.fs, s.dir, s.control, db.pool, db.log, s.opts.LogSize, hold, s.opts.Logger)
+	db.checkpointer = recovery.NewCheckpointer(s.opts.fs, s.dir, s.control, db.pool, db.log, s.opts.LogSize, s.control.Redoing, s.opts.Logger)
 	s.onFailure(func() error { return db.checkpointer.Close(false) })
-	if !s.plan.Full {
-		return nil
-	}
-	stats, err := recovery.RedoAll(ctx, db.pool, s.plan, func(percent int) { s.tell("redo", percent) })
-	s.report.RedoRecords, s.report.RedoBytes = stats.Records, stats.Bytes
-	if err == nil {
-		err = db.checkpointer.Release()
-	}
-	return err
+	return nil
 }
 
 // openTransactions makes the system spaces if this is their first start, and learns who was open at the death.
@@ -422,12 +417,27 @@ func (db *DB) afterStart(plan *recovery.Plan) error {
 		defer close(db.ddlOpen) // also on an error: what is not removed now is at the next start
 		orphans <- db.removeOrphans(db.ctx)
 	}()
-	err := recovery.RedoRest(db.ctx, db.pool, db.source, plan)
+	began := time.Now()
+	err := recovery.RedoRest(db.ctx, db.pool, db.source, plan, db.whileWarming)
 	if err == nil {
 		err = db.checkpointer.Release()
 	}
+	if err == nil && plan.Named {
+		db.opts.Logger.Info("redo is through", "pages", db.source.Progress().Total, "took", time.Since(began))
+	}
 	return errors.Join(err, <-orphans)
 }
+
+// whileWarming waits for the load of the heat dump: it redoes the pages that it brings, hot ones first. It is not waited for when it
+// is held, nor for so long that writers would have to wait for room in the log.
+func (db *DB) whileWarming() {
+	for db.warmer.Status().State == heat.StateLoading && db.checkpointer.Age() < db.opts.LogSize && db.ctx.Err() == nil {
+		db.warmer.Wait(db.ctx, warmingLook)
+	}
+}
+
+// warmingLook is how often whileWarming looks.
+const warmingLook = 100 * time.Millisecond
 
 // formatSystem makes the first pages of the undo space and the catalog if they are not there yet: this is the first
 // start, or one before died in it.

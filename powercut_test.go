@@ -88,6 +88,9 @@ type powerCuts struct {
 	set        func(*Options)
 }
 
+// leastCrashes are made however slow the machine is.
+const leastCrashes = 5
+
 func (v *powerCuts) run(t *testing.T, seed uint64) {
 	ctx := context.Background()
 	disk := file.NewMem(seed)
@@ -120,10 +123,10 @@ func (v *powerCuts) run(t *testing.T, seed uint64) {
 		s.left, s.gap, transactions = 1<<30, 1, 400
 	}
 	var failed atomic.Bool
-	stop := func() bool { return failed.Load() || time.Now().After(budget) }
+	var done atomic.Int64
+	stop := func() bool { return failed.Load() || time.Now().After(budget) && done.Load() >= leastCrashes }
 
 	crashes := make(chan crash)
-	var done atomic.Int64
 	var verifiers sync.WaitGroup
 	for range 2 {
 		verifiers.Go(func() {
@@ -174,7 +177,7 @@ func (v *powerCuts) run(t *testing.T, seed uint64) {
 		t.Fatal(err)
 	}
 	t.Logf("%d crashes", done.Load())
-	if done.Load() < 5 {
+	if done.Load() < leastCrashes {
 		t.Error("that is hardly any")
 	}
 	if !failed.Load() {

@@ -43,9 +43,8 @@ type StartReport struct {
 	Checkpoint  uint64 `json:"checkpoint"`   // LSN
 	LogEnd      uint64 `json:"log_end"`      // LSN
 	RingBytes   int64  `json:"ring_bytes"`   // of log finished from memory
-	RedoPages   int    `json:"redo_pages"`   // pages to redo on first touch
-	RedoRecords int64  `json:"redo_records"` // applied before the first answer
-	RedoBytes   int64  `json:"redo_bytes"`   // of log read for it
+	RedoPages   int    `json:"redo_pages"`   // single pages to redo on first touch
+	RedoBytes   int64  `json:"redo_bytes"`   // of log all of whose pages are redone on first touch, the rest behind the first answer; see DB.Redo
 	TornPages   int    `json:"torn_pages"`   // pages mended from the doublewrite file
 	Losers      int    `json:"losers"`       // transactions open at the death, rolled back behind the first answer
 	OrphanFiles int    `json:"orphan_files"` // files without a catalog entry, to be removed
@@ -76,7 +75,7 @@ func (r StartReport) String() string {
 func (r StartReport) log(l *slog.Logger) {
 	l.Info("started", "kind", string(r.Kind), "took", r.Took, "phases", phases(r.Phases), "frames", r.Frames, "pool_frames", r.PoolFrames, "pool_reserved", r.PoolReserved,
 		"survives", r.Survives, "checkpoint", r.Checkpoint, "log_end", r.LogEnd, "ring_bytes", r.RingBytes, "redo_pages", r.RedoPages,
-		"redo_records", r.RedoRecords, "redo_bytes", r.RedoBytes, "torn_pages", r.TornPages, "losers", r.Losers,
+		"redo_bytes", r.RedoBytes, "torn_pages", r.TornPages, "losers", r.Losers,
 		"incarnation", r.Incarnation)
 }
 
@@ -90,3 +89,13 @@ func (p phases) LogValue() slog.Value {
 	}
 	return slog.GroupValue(attrs...)
 }
+
+// RedoProgress says how far the redo is that goes on behind the first answer.
+type RedoProgress struct {
+	Total int64 // pages to be redone; 0 while they are not known, or when there are none
+	Done  int64
+}
+
+// Redo says how far the redo of a start is that found pages to bring forward: after lost memory, those of the whole log. A page that is
+// needed does not wait for it. Until it is through the log may grow to twice Options.LogSize.
+func (db *DB) Redo() RedoProgress { return RedoProgress(db.source.Progress()) }

@@ -32,6 +32,7 @@ const (
 type Run struct {
 	First page.ID
 	Pages []RunPage // up to MaxRun
+	Redo  bool      // it is not read for its warmth
 
 	own    int // the page that somebody waits for, whose frame is claimed already; -1: none
 	frames [MaxRun]uint32
@@ -51,7 +52,7 @@ func (r *Run) Reset(first page.ID, n int) {
 	if cap(r.Pages) < MaxRun {
 		r.Pages = make([]RunPage, MaxRun)
 	}
-	r.First, r.Pages, r.own = first, r.Pages[:n], -1
+	r.First, r.Pages, r.Redo, r.own = first, r.Pages[:n], false, -1
 	clear(r.Pages)
 }
 
@@ -156,11 +157,17 @@ func (p *Pool) publish(r *Run, from, to int, err error) {
 		if rp.Outcome != Loaded {
 			continue
 		}
-		p.show(r.frames[i], r.bufs[i], r.reads[i].First, prewarmHeat(rp.Heat))
+		heat := uint32(0)
+		if !r.Redo {
+			heat = prewarmHeat(rp.Heat)
+		}
+		p.show(r.frames[i], r.bufs[i], r.reads[i].First, heat)
 		loaded++
 	}
 	if loaded > 0 {
-		p.stats.prewarmed.Add(int64(loaded))
+		if !r.Redo {
+			p.stats.prewarmed.Add(int64(loaded))
+		}
 		p.repl.mu.Lock()
 		for i := from; i < to; i++ {
 			if rp := &r.Pages[i]; rp.claimed && rp.Outcome == Loaded {

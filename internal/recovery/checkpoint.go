@@ -64,15 +64,15 @@ func (c *Checkpointer) Release() error {
 	c.hold.Store(false)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.control.Redoing {
-		return nil
+	if c.control.Redoing {
+		next := c.control
+		next.Redoing = false
+		if err := WriteControl(c.fs, c.dir, &next); err != nil {
+			return err
+		}
+		c.control = next
 	}
-	next := c.control
-	next.Redoing = false
-	if err := WriteControl(c.fs, c.dir, &next); err != nil {
-		return err
-	}
-	c.control = next
+	c.limitLog()
 	return nil
 }
 
@@ -137,9 +137,14 @@ func (c *Checkpointer) round(ctx context.Context) error {
 	return nil
 }
 
-// limitLog tells the pool how far the log may grow. Under mu, or before anybody else has c.
+// limitLog tells the pool how far the log may grow: while the checkpoint is held by twice as much, or writers would wait for the redo
+// of a log that was nearly full. Under mu, or before anybody else has c.
 func (c *Checkpointer) limitLog() {
-	c.pool.SetLogLimit(c.control.Checkpoint + c.logSize*stopShare/100)
+	size := c.logSize
+	if c.hold.Load() {
+		size *= 2
+	}
+	c.pool.SetLogLimit(c.control.Checkpoint + size*stopShare/100)
 }
 
 // move writes the control file if the checkpoint can go on by enough, or at all with force.

@@ -2,9 +2,11 @@ package recovery
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/hearthdb/hearth/internal/page"
@@ -118,17 +120,6 @@ func (h *history) groups(cfg wal.ReaderConfig, note func(g wal.Group, id page.ID
 	}
 }
 
-// behind lists the groups behind the indexes that name a page. Under mu.
-func (h *history) behind(id page.ID) ([]wal.Group, error) {
-	if l, ok := h.ringTail[id]; ok {
-		return l, nil
-	}
-	if err := h.loadTail(); err != nil {
-		return nil, err
-	}
-	return h.read(h.tail[id])
-}
-
 // loadTail reads what lies behind the indexes. Under mu.
 func (h *history) loadTail() error {
 	if h.tail != nil {
@@ -146,31 +137,48 @@ func (h *history) loadTail() error {
 	return err
 }
 
-// pages tells the pages that the kept log names, some of them more than once.
-func (h *history) pages(tell func(page.ID)) error {
+// load reads the indexes, and what lies behind them.
+func (h *history) load() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.loadIndexes(); err != nil {
 		return err
 	}
-	if err := h.loadTail(); err != nil {
-		return err
-	}
-	for _, x := range h.indexes {
-		for _, id := range x.Pages() {
-			tell(id)
-		}
-	}
-	for id := range h.tail {
-		tell(id)
-	}
-	return nil
+	return h.loadTail()
 }
 
-func (h *history) read(starts []page.LSN) ([]wal.Group, error) {
+// pages is what the kept log names, ascending.
+func (h *history) pages() ([]page.ID, error) {
+	if err := h.load(); err != nil {
+		return nil, err
+	}
+	var ids []page.ID
+	for _, x := range h.indexes {
+		ids = append(ids, x.Pages()...)
+	}
+	for id := range h.tail {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// preload reads the kept log from one end to the other and forgets it, so that the system has it in memory when single groups of it
+// are wanted: thousands of small reads of a slow disk become one long one.
+func (h *history) preload(ctx context.Context) error {
+	r, err := wal.NewReader(h.cfg, h.from)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return r.Preload(ctx, h.to)
+}
+
+// read reads groups that start at or after from. Not under mu: many pages are replayed at a time.
+func (h *history) read(starts []page.LSN, from page.LSN) ([]wal.Group, error) {
 	var l []wal.Group
 	for _, lsn := range starts {
-		if lsn < h.from || lsn >= h.to {
+		if lsn < max(h.from, from) || lsn >= h.to {
 			continue
 		}
 		g, err := h.reader.ReadGroup(lsn)
@@ -182,29 +190,37 @@ func (h *history) read(starts []page.LSN) ([]wal.Group, error) {
 	return l, nil
 }
 
-// of lists all groups that name a page.
-func (h *history) of(id page.ID) ([]wal.Group, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err := h.loadIndexes(); err != nil {
-		return nil, err
-	}
-	var starts []page.LSN
-	for _, x := range h.indexes {
-		starts = x.AppendLSNs(starts, id)
-	}
-	l, err := h.read(starts)
+// of lists the groups that name a page and start at or after an LSN.
+func (h *history) of(id page.ID, from page.LSN) ([]wal.Group, error) {
+	starts, ring, err := h.starts(id)
 	if err != nil {
 		return nil, err
 	}
-	rest, err := h.behind(id)
-	return append(l, rest...), err
+	l, err := h.read(starts, from)
+	return append(l, ring...), err
+}
+
+// starts says where the groups that name a page start, and has those that are in memory.
+func (h *history) starts(id page.ID) (starts []page.LSN, ring []wal.Group, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.loadIndexes(); err != nil {
+		return nil, nil, err
+	}
+	for _, x := range h.indexes {
+		starts = x.AppendLSNs(starts, id)
+	}
+	if l, ok := h.ringTail[id]; ok {
+		return starts, l, nil
+	}
+	err = h.loadTail()
+	return append(starts, h.tail[id]...), nil, err
 }
 
 // replay brings p, the image of page id, to the end of the log (rule 2). It returns the start of the first group
 // that changed it, 0 if none did.
 func (h *history) replay(id page.ID, p *page.Page) (first page.LSN, err error) {
-	groups, err := h.of(id)
+	groups, err := h.of(id, p.LSN()) // one that starts before ends no later, and is in the page
 	if err != nil {
 		return 0, err
 	}

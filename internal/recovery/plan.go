@@ -15,12 +15,12 @@ import (
 
 // Plan says what a start has to do. It is a value; Analyze, which makes it, changes nothing in the region or the files.
 type Plan struct {
-	Checkpoint page.LSN // from the control file
-	End        page.LSN // of the valid log
-	FramesKept bool     // the region's frames are believed
-	Full       bool     // every page named in [Checkpoint, End) is brought forward before the first answer
-	Redo       map[page.ID]struct{}
-	Counts     [verdicts]int // frames by verdict
+	Checkpoint page.LSN             // from the control file
+	End        page.LSN             // of the valid log
+	FramesKept bool                 // the region's frames are believed
+	Named      bool                 // every page that [Checkpoint, End) names and no frame holds may have to be brought forward
+	Redo       map[page.ID]struct{} // pages that have to be, for other reasons
+	Counts     [verdicts]int        // frames by verdict
 
 	frames []Verdict // by frame, when FramesKept
 	log    wal.ReaderConfig
@@ -32,9 +32,10 @@ type Input struct {
 	Control Control
 	Log     wal.ReaderConfig
 	Region  *region.Region
-	Frames  bool     // the region's frames may be examined
-	End     page.LSN // end of the log if it is known from the ring, else 0
-	Ring    []byte   // the ring that told it
+	Frames  bool              // the region's frames may be examined
+	End     page.LSN          // end of the log if it is known from the ring, else 0
+	Ring    []byte            // the ring that told it
+	Tell    func(percent int) // of the log that had to be read, when its end is not known; may be nil
 }
 
 // Analyze finds out what is true: where the log ends, and what each surviving frame is worth.
@@ -44,7 +45,7 @@ func Analyze(in Input) (*Plan, error) {
 		return nil, err
 	}
 	if p.End == 0 {
-		end, err := logEnd(in.Log, p.Checkpoint)
+		end, err := logEnd(in.Log, p.Checkpoint, in.Tell)
 		if err != nil {
 			return nil, err
 		}
@@ -57,12 +58,14 @@ func Analyze(in Input) (*Plan, error) {
 		p.examine(in.Region)
 	}
 	p.hist = &history{cfg: p.log, from: p.Checkpoint, to: p.End}
-	if p.FramesKept && in.Control.Redoing {
-		if err := p.redoUnkept(in.Region); err != nil {
+	// Without frames nobody knows which pages lack what; nor does anybody after a life that died before its redo was through. Most
+	// pages are in their files already, which replay sees by their LSN.
+	p.Named = p.End > p.Checkpoint && (!p.FramesKept || in.Control.Redoing)
+	if p.Named {
+		if err := p.hist.load(); err != nil { // now, and not when the first page is wanted: what is wrong with the log is an error of the start
 			return nil, err
 		}
 	}
-	p.Full = !p.FramesKept && p.End > p.Checkpoint
 	if len(p.Redo) > 0 && in.Ring != nil {
 		// A torn page is likely one that the first answer needs (an undo log's last page), and its records are likely
 		// in memory still.
@@ -73,30 +76,9 @@ func Analyze(in Input) (*Plan, error) {
 	return p, nil
 }
 
-// redoUnkept goes on with the redo of a life that died before it was through: what that life had to redo and had not
-// touched yet is known to nobody any more, so it is every page that the kept log names and that no frame holds. Most of
-// them are in their files already, which replay sees by their LSN.
-func (p *Plan) redoUnkept(r *region.Region) error {
-	kept := map[page.ID]struct{}{}
-	for f, v := range p.frames {
-		if v == KeepClean || v == KeepDirty {
-			kept[page.ID(r.Desc(f).ID.Load())] = struct{}{}
-		}
-	}
-	err := p.hist.pages(func(id page.ID) {
-		if _, ok := kept[id]; !ok {
-			p.Redo[id] = struct{}{}
-		}
-	})
-	if err != nil {
-		return fmt.Errorf("find what is left to redo: %w", err)
-	}
-	return nil
-}
-
 // NeedsRedo says whether something will be left to redo on touch when the plan is carried out with that many frames.
 func (p *Plan) NeedsRedo(frames int) bool {
-	return p.FramesKept && (len(p.Redo) > 0 || frames < len(p.frames))
+	return p.Named || len(p.Redo) > 0 || p.FramesKept && frames < len(p.frames)
 }
 
 // segmentsWhole says whether a segment is missing where the log must be: a gap would be taken for its end.
@@ -116,20 +98,64 @@ func segmentsWhole(cfg wal.ReaderConfig, checkpoint page.LSN) error {
 	return nil
 }
 
-// logEnd reads the log from the checkpoint to the end of its valid prefix.
-func logEnd(cfg wal.ReaderConfig, from page.LSN) (page.LSN, error) {
+// logEnd finds the end of the valid prefix of the log. A segment gets its index when all of it and of those before it is durable, so
+// the search begins with the last group of the last index: what is read is a segment or two, however long the log is.
+func logEnd(cfg wal.ReaderConfig, checkpoint page.LSN, tell func(percent int)) (page.LSN, error) {
+	from, err := lastIndexed(cfg, checkpoint)
+	if err != nil {
+		return 0, err
+	}
 	r, err := wal.NewReader(cfg, from)
 	if err != nil {
 		return 0, err
 	}
 	defer r.Close()
+	have, err := wal.Segments(cfg)
+	if err != nil {
+		return 0, err
+	}
+	atMost := from
+	if len(have) > 0 {
+		atMost = cfg.StartOf(slices.Max(have) + 1)
+	}
+	told := -1
 	for {
-		if _, err := r.Next(); errors.Is(err, io.EOF) {
+		g, err := r.Next()
+		if errors.Is(err, io.EOF) {
 			return r.End(), nil
 		} else if err != nil {
 			return 0, err
 		}
+		if tell != nil && atMost > from {
+			if percent := int(100 * (g.End - from) / (atMost - from)); percent > told {
+				told = percent
+				tell(percent)
+			}
+		}
 	}
+}
+
+// lastIndexed is the start of the last group that an index tells of, checkpoint if none does. The reader needs a group before the end
+// of the indexes: the next one is valid only if its life is the same or a later one.
+func lastIndexed(cfg wal.ReaderConfig, checkpoint page.LSN) (page.LSN, error) {
+	have, err := wal.Segments(cfg)
+	if err != nil {
+		return 0, err
+	}
+	slices.Sort(have)
+	for _, n := range slices.Backward(have) {
+		if n < cfg.SegmentOf(checkpoint) {
+			break
+		}
+		x, err := wal.ReadIndex(cfg, n)
+		if err != nil {
+			continue // it has none yet, or one that is damaged: the segments before have theirs
+		}
+		if last, ok := x.LastGroup(); ok {
+			return max(last, checkpoint), nil
+		}
+	}
+	return checkpoint, nil
 }
 
 // Verdicts counts the frames by verdict, in words; verdicts that did not occur are left out.

@@ -4,175 +4,117 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/hearthdb/hearth/internal/datafile"
 	"github.com/hearthdb/hearth/internal/page"
 	"github.com/hearthdb/hearth/internal/pool"
-	"github.com/hearthdb/hearth/internal/wal"
 )
 
-// RedoStats counts what a redo did.
-type RedoStats struct {
-	Groups  int64
-	Records int64 // applied
-	Bytes   int64 // of log read
+const (
+	// redoWorkers read and replay at a time. Replaying is work for a core, reading is not: more than there are cores.
+	redoWorkers = 32
+	// redoGap, in pages, is how much is read through at least rather than to read twice.
+	redoGap = 2
+)
+
+// Progress of a redo behind the first answer.
+type Progress struct {
+	Total int64 // pages to redo; 0 while they are not known
+	Done  int64
 }
 
-// redoWorkers is how many goroutines apply records, per core: more than one, since they also wait for reads.
-const redoWorkers = 8
+// Progress says how far RedoRest is.
+func (s *Source) Progress() Progress { return Progress{s.total.Load(), s.redone.Load()} }
 
-// RedoAll brings every page named in [plan.Checkpoint, plan.End) forward: one goroutine reads the log, others apply it,
-// each to the pages that hash to it, in the order of the log. progress is told how far it is, in percent of the log that was
-// handed out, from one goroutine and never the same twice; it may be nil.
-func RedoAll(ctx context.Context, p *pool.Pool, plan *Plan, progress func(percent int)) (RedoStats, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	n := redoWorkers * runtime.GOMAXPROCS(0)
-	in := make([]chan wal.Group, n)
-	var wg sync.WaitGroup
-	var records atomic.Int64
-	for w := range n {
-		in[w] = make(chan wal.Group, 64)
-		wg.Go(func() {
-			for g := range in[w] {
-				if ctx.Err() != nil {
-					continue
-				}
-				applied, err := redoGroup(ctx, p, g, func(id page.ID) bool { return workerOf(id, n) == w })
-				records.Add(applied)
-				if err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	stats, err := readInto(ctx, plan, in, progress)
-	for _, c := range in {
-		close(c)
-	}
-	wg.Wait()
-	stats.Records = records.Load()
-	if cause := context.Cause(ctx); cause != nil {
-		return stats, fmt.Errorf("redo: %w", cause)
-	}
-	return stats, err
-}
-
-func workerOf(id page.ID, n int) int { return int(uint64(id) * 0x9E3779B97F4A7C15 >> 32 % uint64(n)) }
-
-// readInto reads the log and hands each group to the workers that have pages in it.
-func readInto(ctx context.Context, plan *Plan, in []chan wal.Group, progress func(percent int)) (RedoStats, error) {
-	var s RedoStats
-	told := -1
-	tell := func(at page.LSN) {
-		percent := int(100 * uint64(at-plan.Checkpoint) / uint64(plan.End-plan.Checkpoint))
-		if percent > told && progress != nil {
-			told = percent
-			progress(percent)
-		}
-	}
-	tell(plan.Checkpoint)
-	r, err := wal.NewReader(plan.log, plan.Checkpoint)
-	if err != nil {
-		return s, err
-	}
-	defer r.Close()
-	wanted := make([]bool, len(in))
-	for ctx.Err() == nil {
-		g, err := r.Next()
-		if errors.Is(err, io.EOF) || err == nil && g.Start >= plan.End {
-			return s, nil
-		} else if err != nil {
-			return s, err
-		}
-		if err := wal.CheckRecords(g.Body); err != nil {
-			return s, fmt.Errorf("the log at %d: %w", g.Start, err)
-		}
-		clear(wanted)
-		for id := range wal.Records(g.Body) {
-			wanted[workerOf(id, len(in))] = true
-		}
-		g.Body = append([]byte(nil), g.Body...) // the reader's bytes are valid until the next call
-		for w, yes := range wanted {
-			if yes {
-				in[w] <- g
-			}
-		}
-		s.Groups++
-		s.Bytes += int64(g.End - g.Start)
-		tell(g.End)
-	}
-	return s, nil
-}
-
-// redoGroup applies the records of a group to the pages that are mine.
-func redoGroup(ctx context.Context, p *pool.Pool, lg wal.Group, mine func(page.ID) bool) (applied int64, err error) {
-	g := p.BeginRead(ctx)
-	var newer, gone []page.ID // pages that have the group already; pages of spaces that were dropped later
-	defer func() { g.EndRedo(lg.End, err != nil) }()
-	for id, edit := range wal.Records(lg.Body) {
-		if !mine(id) || has(newer, id) || has(gone, id) {
-			continue
-		}
-		h, err := g.Fetch(id, pool.Exclusive)
-		if err != nil {
-			if errors.As(err, new(datafile.ErrNoSpace)) {
-				gone = append(gone, id)
-				continue
-			}
-			return applied, err
-		}
-		if h.Page.LSN() >= lg.End {
-			newer = append(newer, id)
-			continue
-		}
-		if err := g.Redo(h, edit, lg.Start); err != nil {
-			return applied, &page.CorruptError{Page: id, What: fmt.Sprintf("the log at %d does not fit it: %v", lg.Start, err)}
-		}
-		applied++
-	}
-	return applied, nil
-}
-
-func has(ids []page.ID, id page.ID) bool {
-	for _, x := range ids {
-		if x == id {
-			return true
-		}
-	}
-	return false
-}
-
-// RedoRest touches every page that the plan wants redone, so that the checkpoint may move again.
-func RedoRest(ctx context.Context, p *pool.Pool, s *Source, plan *Plan) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	ids := make(chan page.ID)
-	var wg sync.WaitGroup
-	for range redoWorkers {
-		wg.Go(func() {
-			for id := range ids {
-				if err := p.Await(ctx, id); err != nil && !errors.As(err, new(datafile.ErrNoSpace)) {
-					cancel(fmt.Errorf("redo of page %v: %w", id, err))
-				}
-			}
-		})
-	}
+// RedoRest touches every page that the plan wants redone, so that the checkpoint may move again. Pages that somebody needs do not
+// wait for it: they are redone when they are first read. before is called when the log is in memory and redo without a reader begins.
+func RedoRest(ctx context.Context, p *pool.Pool, s *Source, plan *Plan, before func()) error {
+	var ids []page.ID
 	for id := range plan.Redo {
-		if ctx.Err() != nil {
-			break
-		}
-		ids <- id
+		ids = append(ids, id)
 	}
-	close(ids)
+	if plan.Named {
+		if err := s.hist.preload(ctx); err != nil {
+			return fmt.Errorf("read the log: %w", err)
+		}
+		before()
+		named, err := s.hist.pages()
+		if err != nil {
+			return err
+		}
+		ids = append(ids, named...)
+	}
+	slices.Sort(ids)
+	x := &rest{ids: slices.Compact(ids)}
+	s.total.Store(int64(len(x.ids)))
+	var wg sync.WaitGroup
+	for range min(redoWorkers, len(x.ids)) {
+		wg.Go(func() { x.work(ctx, p, s) })
+	}
 	wg.Wait()
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if err := x.failed.Load(); err != nil {
+		return *err
 	}
 	s.done()
 	return nil
+}
+
+// rest is the pages that are left to redo.
+type rest struct {
+	mu     sync.Mutex
+	ids    []page.ID // ascending; guarded by mu
+	failed atomic.Pointer[error]
+}
+
+// next takes the neighbours that one read should bring.
+func (x *rest) next(most, gap int) []page.ID {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	n := min(1, len(x.ids))
+	for n > 0 && n < len(x.ids) && x.ids[n].Space() == x.ids[0].Space() &&
+		int(x.ids[n]-x.ids[0]) < min(most, pool.MaxRun) && int(x.ids[n]-x.ids[n-1]) <= gap+1 {
+		n++
+	}
+	part := x.ids[:n]
+	x.ids = x.ids[n:]
+	return part
+}
+
+// work redoes pages until none is left. What cannot be redone does not keep the others from it.
+func (x *rest) work(ctx context.Context, p *pool.Pool, s *Source) {
+	r := new(pool.Run)
+	for {
+		turn, err := s.files.Turn(ctx, 1)
+		if err != nil {
+			return
+		}
+		ids := x.next(max(turn.Pages, 1), max(turn.Free, redoGap))
+		if len(ids) == 0 {
+			turn.Done(0)
+			return
+		}
+		r.Reset(ids[0], int(ids[len(ids)-1]-ids[0])+1)
+		r.Redo = true
+		for _, id := range ids {
+			r.Want(int(id-ids[0]), 0)
+		}
+		turn.Done(p.Load(ctx, r, pool.ClassPrewarm))
+		for _, id := range ids {
+			// Those that are on their way in are waited for, those for which there is no frame get one now.
+			if o := r.Pages[id-ids[0]].Outcome; o != pool.Loaded && o != pool.Gone {
+				err := p.Redo(ctx, id)
+				if err != nil && !errors.As(err, new(datafile.ErrNoSpace)) && ctx.Err() == nil {
+					err = fmt.Errorf("redo of page %v: %w", id, err)
+					x.failed.CompareAndSwap(nil, &err)
+				}
+			}
+			s.redone.Add(1)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hearthdb/hearth/internal/datafile"
 	"github.com/hearthdb/hearth/internal/page"
@@ -17,14 +18,17 @@ type Source struct {
 	hist    *history
 	onFatal func(error)
 
-	mu   sync.RWMutex
-	redo map[page.ID]struct{} // pages whose image in the file lacks records of the kept log; guarded by mu
+	total, redone atomic.Int64 // see Progress
+
+	mu    sync.RWMutex         // guards what follows
+	redo  map[page.ID]struct{} // pages whose image in the file lacks records of the kept log
+	named bool                 // besides, any page that the kept log names may lack some
 }
 
-// NewSource is the source for a plan: pages in plan.Redo are brought forward when they are first read. onFatal hears of
+// NewSource is the source for a plan: pages that it wants redone are brought forward when they are first read. onFatal hears of
 // it when a write failed in a way that leaves unknown what the files hold.
 func NewSource(files *datafile.Set, p *Plan, onFatal func(error)) *Source {
-	return &Source{files: files, hist: p.hist, redo: p.Redo, onFatal: onFatal}
+	return &Source{files: files, hist: p.hist, redo: p.Redo, named: p.Named, onFatal: onFatal}
 }
 
 var classes = [...]datafile.Class{
@@ -64,6 +68,7 @@ func (s *Source) complete(id page.ID, p *page.Page) (page.LSN, error) {
 	}
 	s.mu.RLock()
 	_, redo := s.redo[id]
+	redo = redo || s.named
 	s.mu.RUnlock()
 	if !redo {
 		return 0, nil
@@ -122,7 +127,7 @@ func (s *Source) WritePages(ctx context.Context, writes []pool.Write) error {
 // done forgets the plan's pages, when all of them are in the pool or written.
 func (s *Source) done() {
 	s.mu.Lock()
-	s.redo = nil
+	s.redo, s.named = nil, false
 	s.mu.Unlock()
 }
 

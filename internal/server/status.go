@@ -16,6 +16,7 @@ type look struct {
 	engine   hearth.Stats
 	warmth   hearth.WarmthStatus
 	report   hearth.StartReport
+	redo     hearth.RedoProgress
 	uptime   time.Duration
 	files    fileTotals
 	loadErr  error
@@ -28,7 +29,7 @@ type fileTotals struct {
 
 // look around. It walks over the descriptors of all pages, as hearth.DB.Stats does.
 func (s *Server) look() *look {
-	l := &look{server: s, counters: s.Counters(), engine: s.db.Stats(), warmth: s.db.Warmth().Status(), report: s.db.StartReport(), uptime: s.Uptime()}
+	l := &look{server: s, counters: s.Counters(), engine: s.db.Stats(), warmth: s.db.Warmth().Status(), report: s.db.StartReport(), redo: s.db.Redo(), uptime: s.Uptime()}
 	for _, c := range l.engine.Files {
 		l.files.reads += c.Reads
 		l.files.writes += c.Writes
@@ -175,6 +176,8 @@ var hearthStatus = []statusValue{
 	{"Hearth_start_kind", func(l *look) any { return string(l.report.Kind) }},
 	{"Hearth_start_seconds", func(l *look) any { return l.report.Took.Seconds() }},
 	{"Hearth_start_redo_pages", func(l *look) any { return l.report.RedoPages }},
+	{"Hearth_redo_pages", func(l *look) any { return l.redo.Total }},
+	{"Hearth_redo_pages_left", func(l *look) any { return l.redo.Total - l.redo.Done }},
 	{"Hearth_start_losers", func(l *look) any { return l.report.Losers }},
 	{"Hearth_start_torn_pages", func(l *look) any { return l.report.TornPages }},
 	{"Hearth_incarnation", func(l *look) any { return l.report.Incarnation }},

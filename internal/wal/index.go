@@ -73,6 +73,14 @@ func (x *Index) AppendLSNs(dst []page.LSN, id page.ID) []page.LSN {
 	return dst
 }
 
+// LastGroup is the start of the last group that starts in the segment, if one does.
+func (x *Index) LastGroup() (page.LSN, bool) {
+	if len(x.lsns) == 0 {
+		return 0, false
+	}
+	return x.First + page.LSN(slices.Max(x.lsns))*groupAlign, true
+}
+
 func (x *Index) encode(uuid [16]byte) []byte {
 	b := make([]byte, indexHeaderSize, indexHeaderSize+4*len(x.pages)+3*len(x.lsns)+8*len(x.Txs))
 	last, from := page.ID(0), uint32(0)

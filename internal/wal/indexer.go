@@ -113,6 +113,15 @@ func LoadIndex(cfg ReaderConfig, n uint64) (*Index, error) {
 	return y.loadIndex(n)
 }
 
+// ReadIndex reads the index of segment n if it has one that is whole.
+func ReadIndex(cfg ReaderConfig, n uint64) (*Index, error) {
+	y, err := cfg.layout()
+	if err != nil {
+		return nil, err
+	}
+	return y.readIndex(n)
+}
+
 func (y *layout) loadIndex(n uint64) (*Index, error) {
 	x, err := y.readIndex(n)
 	if err == nil {

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -218,6 +219,20 @@ func (r *Reader) ReadGroup(lsn page.LSN) (Group, error) {
 	return Group{lsn, lsn + page.LSN(h.size), h.life, body}, nil
 }
 
+// Preload reads from where Next would go on up to an LSN, and keeps nothing: the system has it in its cache then.
+func (r *Reader) Preload(ctx context.Context, to page.LSN) error {
+	b := make([]byte, readAhead)
+	for at := r.at; at < to; at += page.LSN(len(b)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := r.read(b[:min(len(b), int(to-at))], at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Close closes the files.
 func (r *Reader) Close() error {
 	r.mu.Lock()
@@ -241,6 +256,15 @@ func Segments(cfg ReaderConfig) ([]uint64, error) {
 }
 
 // SegmentOf is the segment in which the byte at lsn lies.
+func (c ReaderConfig) StartOf(n uint64) page.LSN {
+	y := layout{bytes: c.SegmentBytes}
+	if y.bytes == 0 {
+		y.bytes = DefaultSegmentBytes
+	}
+	return y.startOf(n)
+}
+
+// SegmentOf is the segment in which an LSN lies.
 func (c ReaderConfig) SegmentOf(lsn page.LSN) uint64 {
 	y := layout{bytes: c.SegmentBytes}
 	if y.bytes == 0 {
