@@ -453,7 +453,7 @@ func (w *worker) send(ctx context.Context, j *job, text string) (reason string, 
 				return "target not confirmed read-only", true
 			}
 			if !sleep(ctx, firstPause) {
-				return "stopped", true
+				return reasonStopped, true
 			}
 			try--
 			continue
@@ -487,7 +487,7 @@ func (w *worker) send(ctx context.Context, j *job, text string) (reason string, 
 			return reason, false
 		}
 		if !sleep(ctx, pause+rand.N(pause)) {
-			return "stopped", true
+			return reasonStopped, true
 		}
 		pause = min(2*pause, mostPause)
 	}

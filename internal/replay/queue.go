@@ -95,7 +95,9 @@ func (q *queue) put(j *job) {
 		q.room.Wait()
 	}
 	if q.closed {
-		q.shed(j, "stopped")
+		q.seq++
+		q.marks.add(q.seq, j.place) // for ever open: the next run begins with it
+		q.shed(j, reasonStopped)
 		return
 	}
 	if q.refuse != "" {
@@ -240,13 +242,18 @@ func (q *queue) passed(p Place) {
 	q.mu.Unlock()
 }
 
+// reasonStopped is that of what waits when a replay is ended. A checkpoint names the place before it.
+const reasonStopped = "stopped"
+
 // drop sheds a waiting job.
 func (q *queue) drop(j *job, reason string) {
 	q.unlink(j)
 	if l := q.lanes[j.lane]; l.first == nil && !l.busy && !l.ready {
 		delete(q.lanes, j.lane)
 	}
-	q.marks.done(j.seq)
+	if reason != reasonStopped {
+		q.marks.done(j.seq)
+	}
 	q.shed(j, reason)
 }
 
@@ -345,7 +352,7 @@ func (q *queue) close(drain bool) {
 	defer q.mu.Unlock()
 	q.closed = true
 	if !drain {
-		q.empty("stopped")
+		q.empty(reasonStopped)
 	}
 	q.work.Broadcast()
 	q.room.Broadcast()
