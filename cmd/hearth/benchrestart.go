@@ -1,14 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,29 +17,42 @@ import (
 
 type benchRestartVerb struct {
 	measureFlags
+	Figure string `enum:",survive,scans,first-minute,crash" default:"" help:"One of the founding figures: survive, scans, first-minute, crash. It sets profiles, workload, stops, spreads, rate, times and --redo unless they are given, and writes FIGURE.svg, .png, -dark.svg, -dark.png, .md and .jsonl unless --picture names another place."`
+
 	Embedded bool     `help:"Measure the engine inside a process of ours, without a server."`
-	Profiles []string `default:"hearth-kept,hearth-dump,innodb-dump,innodb-cold" help:"Servers and what their restart finds: hearth-kept, hearth-dump, hearth-cold, innodb-dump, innodb-cold."`
-	Workload string   `enum:"point,update,readwrite" default:"point" help:"What clients ask servers for: point, update, readwrite."`
-	Redo     size     `default:"0" help:"With updates: let the load run until so much log lies behind the checkpoint."`
+	Profiles []string `placeholder:"NAME,..." help:"Servers and what their restart finds: hearth-kept, hearth-dump, hearth-scan, hearth-cold, innodb-dump, innodb-scan, innodb-scan-first, innodb-cold, myrocks (scan: everything is read by full scans after the restart; first: before clients are let in). Default: hearth-kept,hearth-dump,innodb-dump,innodb-cold."`
+	Workload string   `enum:",point,update,readwrite,tpcc" default:"" help:"What clients ask servers for: point (default), update, readwrite, tpcc."`
+	Redo     size     `placeholder:"BYTES" help:"With updates: let the load run until so much log lies behind the checkpoint, five minutes at most."`
 	LogSize  size     `default:"2GiB" help:"Redo log of each server."`
-	Runs     int      `default:"1" help:"Restarts of each profile; the median counts."`
+	Runs     int      `default:"1" help:"Restarts of each profile, in turn; the median counts."`
+	Loaded   string   `type:"path" placeholder:"DIR" help:"Keep loaded databases there for the next measurement with the same --size and --seed, instead of loading again."`
 
-	Size    size          `default:"3434MiB" help:"Rows; the default is 3.6 GB."`
+	Size    size          `default:"3434MiB" aliases:"rows-size" help:"Rows; the default is 3.6 GB."`
 	Pool    size          `default:"5GiB" help:"Pool; a fifth more than the rows at least."`
-	Readers int           `default:"16" help:"Readers, or clients of a server, each without a pause."`
-	Rate    float64       `help:"Reads that arrive per second, whoever answers them (open loop), instead of readers without a pause."`
-	Before  time.Duration `default:"15s" help:"How long the load runs before a restart."`
-	After   time.Duration `default:"90s" help:"How long after it, at most; it ends earlier when all is as before."`
+	Readers int           `default:"16" aliases:"clients" help:"Readers, or clients of a server, each without a pause."`
+	Rate    float64       `help:"Requests that arrive per second, whoever answers them (open loop), instead of clients without a pause."`
+	Before  time.Duration `placeholder:"15s" help:"How long the load runs before a restart."`
+	After   time.Duration `placeholder:"90s" help:"How long after it, at most, of servers counted from their first answer; it ends earlier when all is as before."`
 
-	Stops    []string `enum:"kill,clean" default:"kill,clean" help:"How a process ends: kill, clean."`
-	Memories []string `enum:"kept,dump,physical,cold" default:"kept,dump,cold" help:"What the next one finds: its memory kept, a heat dump, the same loaded in physical order, nothing (cold)."`
-	Spreads  []string `enum:"uniform,zipf" default:"uniform,zipf" help:"Which rows are read: uniform, zipf (theta 0.99)."`
+	Stops    []string `enum:"kill,clean" placeholder:"HOW,..." help:"How a process ends: kill, clean. Default: both embedded, kill of servers."`
+	Memories []string `enum:"kept,dump,physical,cold" default:"kept,dump,cold" help:"Embedded: what the next one finds: its memory kept, a heat dump, the same loaded in physical order, nothing (cold)."`
+	Spreads  []string `enum:"uniform,zipf" placeholder:"HOW,..." help:"Which rows are read: uniform, zipf (theta 0.99). Default: both embedded, uniform of servers."`
 
 	IOPS int64 `name:"iops" help:"Hold the disk to so many operations per second after the restart. Needs root." placeholder:"N"`
 	MBps int64 `name:"mbps" help:"Hold the disk to so many MB (10^6 bytes) per second after the restart. Needs root." placeholder:"N"`
 
-	Picture   string `type:"path" placeholder:"BASE" help:"Draw throughput over time into BASE-uniform.svg, .png, -dark.svg, -dark.png and so on."`
+	Picture   string `type:"path" placeholder:"BASE" help:"Draw throughput over time, and the server's counters under it, into BASE.svg, .png, -dark.svg, -dark.png; with several cases, one picture each."`
 	Timelines string `type:"path" placeholder:"FILE" help:"Write all that was measured into this file, one restart a line, as JSON."`
+}
+
+func (benchRestartVerb) Help() string {
+	return `Examples, at the size of the documentation (loading takes minutes and is done once with --loaded):
+
+  hearth bench restart --figure survive --loaded /var/tmp/loaded
+  hearth bench restart --figure first-minute --loaded /var/tmp/loaded --iops 3000 --mbps 125 --picture first-minute-3000
+  hearth bench restart --profiles hearth-kept,innodb-dump,myrocks --workload tpcc --runs 3
+
+A restart that fails is told and left out; the others are measured all the same. The exit status tells.`
 }
 
 // What --quick makes of the flags.
@@ -51,9 +63,21 @@ const (
 	quickRestartAfter  = 5 * time.Second
 )
 
+// What flags are when nobody sets them, neither a user nor a figure.
+const (
+	defaultRestartBefore = 15 * time.Second
+	defaultRestartAfter  = 90 * time.Second
+)
+
 func (v *benchRestartVerb) Run(ctx context.Context) (err error) {
 	if v.Quick {
 		v.Size, v.Pool, v.Before, v.After = quickRestartSize, quickRestartPool, quickRestartBefore, quickRestartAfter
+	}
+	if v.Figure != "" && v.Picture == "" {
+		v.Picture = v.Figure
+	}
+	if v.Figure != "" && v.Timelines == "" {
+		v.Timelines = v.Picture + ".jsonl"
 	}
 	timeline, done, err := v.timelines()
 	if err != nil {
@@ -68,14 +92,27 @@ func (v *benchRestartVerb) Run(ctx context.Context) (err error) {
 		return v.servers(ctx, self, timeline)
 	}
 	cfg := bench.RestartConfig{
-		Dir: v.Dir, Bytes: int64(v.Size), Pool: int64(v.Pool), Readers: v.Readers, Rate: v.Rate, Before: v.Before, After: v.After,
-		Disk: restart.Disk{IOPS: v.IOPS, BytesPerSecond: v.MBps * 1e6}, Seed: v.Seed,
-		Stops: v.Stops, Memories: v.Memories, Spreads: v.Spreads, Picture: v.Picture, Timeline: timeline,
+		Dir: v.Dir, Bytes: int64(v.Size), Pool: int64(v.Pool), Readers: v.Readers, Rate: v.Rate,
+		Before: cmp.Or(v.Before, defaultRestartBefore), After: cmp.Or(v.After, defaultRestartAfter),
+		Disk: v.disk(), Seed: v.Seed, Stops: orAll(v.Stops, bench.RestartStops), Memories: v.Memories,
+		Spreads: orAll(v.Spreads, bench.RestartSpreads), Picture: v.Picture, Timeline: timeline,
 		Child: func(ctx context.Context) *exec.Cmd {
 			return exec.CommandContext(ctx, self, "bench", "restart-child")
 		},
 	}
 	return v.report(ctx, func(ctx context.Context, out bench.Output) error { return bench.Restart(ctx, cfg, out) })
+}
+
+func (v *benchRestartVerb) disk() restart.Disk {
+	return restart.Disk{IOPS: v.IOPS, BytesPerSecond: v.MBps * 1e6}
+}
+
+// orAll is given, or all when nothing is.
+func orAll(given, all []string) []string {
+	if len(given) > 0 {
+		return given
+	}
+	return all
 }
 
 // timelines opens the file of --timelines; both functions may always be called.
@@ -100,23 +137,73 @@ func (v *benchRestartVerb) servers(ctx context.Context, self string, timeline fu
 		return err
 	}
 	defer remove()
-	all := bench.ServerProfiles(self, memory)
+	figure := bench.RestartFigures[v.Figure] // of none: all zero
 	cfg := bench.ServerRestartConfig{
-		Dir: v.Dir, Bytes: int64(v.Size), Pool: int64(v.Pool), LogSize: int64(v.LogSize), Clients: v.Readers, Rate: v.Rate,
-		Workload: v.Workload, Spread: v.Spreads[0], Stop: v.Stops[0], Before: v.Before, After: v.After, Redo: int64(v.Redo),
-		Disk: restart.Disk{IOPS: v.IOPS, BytesPerSecond: v.MBps * 1e6}, Runs: v.Runs, Seed: v.Seed, Picture: v.Picture, Timeline: timeline,
+		Dir: v.Dir, Loaded: v.Loaded, Bytes: int64(v.Size), Pool: int64(v.Pool), LogSize: int64(v.LogSize), Clients: v.Readers,
+		Before: cmp.Or(v.Before, figure.Before, defaultRestartBefore), After: cmp.Or(v.After, figure.After, defaultRestartAfter),
+		Whole: v.Figure != "", Redo: cmp.Or(int64(v.Redo), figure.Redo), Disk: v.disk(), Runs: v.Runs, Seed: v.Seed,
+		Cases: v.cases(figure.Cases), Picture: v.Picture, Draw: bench.DrawRestarts, Timeline: timeline,
 	}
-	if len(v.Spreads) > 1 || len(v.Stops) > 1 {
-		fmt.Fprintf(os.Stderr, "of servers, one case a run: measuring %s, %s\n", cfg.Stop, cfg.Spread)
+	if figure.Draw != nil {
+		cfg.Draw = figure.Draw
 	}
-	for _, name := range v.Profiles {
+	all := bench.ServerProfiles(self, memory)
+	names := orAll(v.Profiles, orAll(figure.Profiles, []string{
+		bench.ProfileHearthKept, bench.ProfileHearthDump, bench.ProfileInnoDBDump, bench.ProfileInnoDBCold,
+	}))
+	for _, name := range names {
 		p, ok := all[name]
 		if !ok {
-			return fmt.Errorf("--profiles: no profile %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+			return fmt.Errorf("--profiles: no profile %q; there are %s", name, strings.Join(bench.ServerProfileNames, ", "))
 		}
 		cfg.Profiles = append(cfg.Profiles, p)
 	}
-	return v.report(ctx, func(ctx context.Context, out bench.Output) error { return bench.ServerRestart(ctx, cfg, out) })
+	return v.report(ctx, func(ctx context.Context, out bench.Output) (err error) {
+		if v.Figure == "" {
+			return bench.ServerRestart(ctx, cfg, out)
+		}
+		var results []bench.Result
+		tell := out.Result
+		out.Result = func(r bench.Result) { results = append(results, r); tell(r) }
+		defer func() { err = errors.Join(err, writeTables(v.Picture+".md", results)) }()
+		return bench.ServerRestart(ctx, cfg, out)
+	})
+}
+
+// writeTables writes what was found into a file.
+func writeTables(name string, results []bench.Result) error {
+	if len(results) == 0 {
+		return nil
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(bench.WriteTables(f, commandLine(), results), f.Close())
+}
+
+// cases are those of a figure, changed by what is given on the command line, or those that the command line asks for.
+func (v *benchRestartVerb) cases(figure []bench.ServerCase) (cases []bench.ServerCase) {
+	if len(figure) == 0 || len(v.Stops) > 0 || len(v.Spreads) > 0 {
+		var base bench.ServerCase
+		if len(figure) > 0 {
+			base = figure[0]
+		}
+		figure = nil
+		for _, stop := range orAll(v.Stops, []string{cmp.Or(base.Stop, bench.StopKill)}) {
+			for _, spread := range orAll(v.Spreads, []string{cmp.Or(base.Spread, bench.SpreadUniform)}) {
+				figure = append(figure, bench.ServerCase{Workload: cmp.Or(base.Workload, bench.WorkloadPoint), Stop: stop, Spread: spread, Rate: base.Rate})
+			}
+		}
+	}
+	for _, c := range figure {
+		c.Workload = cmp.Or(v.Workload, c.Workload)
+		if c.Rate > 0 || v.Figure == "" { // a figure's saturated cases stay so
+			c.Rate = cmp.Or(v.Rate, c.Rate)
+		}
+		cases = append(cases, c)
+	}
+	return cases
 }
 
 type benchRestartChildVerb struct{}

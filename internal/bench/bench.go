@@ -28,6 +28,7 @@ type Result struct {
 	Value   float64   `json:"value"` // the median of Runs
 	Unit    string    `json:"unit"`
 	Runs    []float64 `json:"runs"`
+	Over    int       `json:"over,omitempty"` // so many of Runs are bounds: more than that, it was not reached
 }
 
 // Output is where a measurement tells what it does and what it found.

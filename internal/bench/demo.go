@@ -52,7 +52,7 @@ type demoScene struct {
 
 var demoScenes = []demoScene{
 	{"kill -9", "hearth-kept", StopKill, chart.Hearth},
-	{"clean restart", "hearth-kept", StopClean, chart.MyRocks},
+	{"clean restart", "hearth-kept", StopClean, chart.Hearth},
 	{"kill -9, memory lost as in a reboot, heat dump there", "hearth-dump", StopKill, chart.Dump},
 	{"kill -9, memory lost and no dump (cold)", "hearth-cold", StopKill, chart.Cold},
 }
@@ -101,7 +101,7 @@ func Demo(ctx context.Context, cfg DemoConfig, out io.Writer) (results []DemoRes
 	}
 	d := &demo{cfg: cfg, out: out, server: ServerRestartConfig{
 		Dir: dir, Bytes: cfg.Bytes, Pool: int64(demoPool * float64(cfg.Bytes)), LogSize: demoLog, Clients: demoClients,
-		Workload: WorkloadReadWrite, Spread: SpreadUniform, Before: cfg.Before, After: cfg.After, Disk: disk, Runs: 1, Seed: cfg.Seed,
+		Before: cfg.Before, After: cfg.After, Disk: disk, Runs: 1, Seed: cfg.Seed,
 	}}
 	profiles := ServerProfiles(cfg.Binary, memory)
 	s, err := profiles["hearth-kept"].Make(peer.Config{Dir: filepath.Join(dir, "s"), Pool: d.server.Pool, LogSize: demoLog, Durable: true})
@@ -109,7 +109,7 @@ func Demo(ctx context.Context, cfg DemoConfig, out io.Writer) (results []DemoRes
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Kill()) }()
-	if err := loadServer(ctx, d.server, s, Output{Progress: d.say}); err != nil {
+	if err := loadServer(ctx, d.server, WorkloadReadWrite, s, Output{Progress: d.say}); err != nil {
 		return nil, err
 	}
 	for n, scene := range demoScenes {
@@ -151,9 +151,8 @@ func (d *demo) say(format string, args ...any) {
 
 // play shows one restart.
 func (d *demo) play(ctx context.Context, s *peer.Server, scene demoScene, p ServerProfile) (r DemoResult, err error) {
-	cfg := d.server
-	cfg.Stop = scene.stop
-	b := newBed(cfg, p, s, Output{Progress: func(string, ...any) {}})
+	c := ServerCase{Workload: WorkloadReadWrite, Spread: SpreadUniform, Stop: scene.stop}
+	b := newBed(d.server, c, p, s, Output{Progress: func(string, ...any) {}})
 	t := &restart.Timeline{Name: scene.title, System: s.Name, Config: b.config()}
 	seconds := d.lines()
 	b.tick = func(k restart.Tick) { seconds(k, t) }
@@ -163,9 +162,9 @@ func (d *demo) play(ctx context.Context, s *peer.Server, scene demoScene, p Serv
 		fmt.Fprintf(d.out, "     %s %s\n", strings.Repeat("─", 24), scene.title)
 	}
 	err = b.measure(ctx, t)
-	r = DemoResult{Title: scene.title, Before: t.Warm(), FifthSecond: 100 * t.FifthSecond(), Recovered: -1, Start: t.Report, line: t}
-	for i := range b.acked {
-		r.Acknowledged += b.acked[i].Load()
+	r = DemoResult{
+		Title: scene.title, Before: t.Warm(), FifthSecond: 100 * t.FifthSecond(), Recovered: -1, Start: t.Report,
+		Acknowledged: b.work.acknowledged(), line: t,
 	}
 	var lost *LostError
 	if errors.As(err, &lost) {

@@ -2,15 +2,9 @@ package bench
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hearthdb/hearth/internal/chart"
@@ -20,25 +14,36 @@ import (
 
 // ServerRestartConfig says which restarts of which servers are measured, over the MySQL protocol.
 type ServerRestartConfig struct {
-	Dir      string
-	Bytes    int64 // of rows
-	Pool     int64
-	LogSize  int64
-	Clients  int
-	Rate     float64 // requests that arrive per second (open loop); 0: each client without a pause
-	Workload string  // WorkloadPoint, WorkloadUpdate, WorkloadReadWrite
-	Spread   string
-	Stop     string
-	Before   time.Duration
-	After    time.Duration
-	Redo     int64        // with updates: bytes of log that have to be behind the kill, at least
-	Disk     restart.Disk // of the server after the restart
-	Runs     int
-	Seed     uint64
-	Picture  string
-	Timeline func(*restart.Timeline)
+	Dir     string
+	Loaded  string // folder that keeps loaded databases for the next measurement; "": they are removed at the end
+	Bytes   int64  // of rows
+	Pool    int64
+	LogSize int64
+	Clients int // at most serverClients
+	Before  time.Duration
+	After   time.Duration // from the first answer on, at most
+	Whole   bool          // measure all of After, even when everything is as before
+	Redo    int64         // with updates: bytes of log that should be behind the kill
+	Disk    restart.Disk  // of the server after the restart
+	Runs    int
+	Seed    uint64
 
+	Cases    []ServerCase
 	Profiles []ServerProfile
+
+	// Draw makes the picture of one case, or of all cases (Bars); nil: none. Picture is its path without extension; the name of the
+	// case is added where there are several.
+	Draw     func(ServerRestartConfig, []CaseRuns) []NamedPicture
+	Picture  string
+	Timeline func(*restart.Timeline) // told all that was measured of each restart
+}
+
+// ServerCase is what clients ask for, and how the server ends.
+type ServerCase struct {
+	Workload string // a Workload constant
+	Spread   string // of the rows; tpcc has its own
+	Stop     string
+	Rate     float64 // requests that arrive per second (open loop); 0: each client without a pause
 }
 
 // What clients ask for.
@@ -46,275 +51,244 @@ const (
 	WorkloadPoint     = "point"     // one row by its primary key
 	WorkloadUpdate    = "update"    // one row changed by its primary key, a transaction of its own
 	WorkloadReadWrite = "readwrite" // nine rows read and one changed, in one transaction
+	WorkloadTPCC      = "tpcc"      // the five transactions of TPC-C in their mix
 )
 
 // ServerWorkloads are all there are.
-var ServerWorkloads = []string{WorkloadPoint, WorkloadUpdate, WorkloadReadWrite}
+var ServerWorkloads = []string{WorkloadPoint, WorkloadUpdate, WorkloadReadWrite, WorkloadTPCC}
+
+// String is "update, uniform, kill -9, 4,000/s".
+func (c ServerCase) String() string {
+	s := c.Workload
+	if c.Workload != WorkloadTPCC {
+		s += ", " + c.Spread
+	}
+	s += ", " + map[string]string{StopKill: "kill -9", StopClean: "clean stop"}[c.Stop]
+	if c.Rate > 0 {
+		s += ", " + thousands(c.Rate) + "/s"
+	}
+	return s
+}
 
 // ServerProfile is a server and what its restart finds.
 type ServerProfile struct {
-	Name  string // "hearth, memory kept"
-	Kind  string // profiles of one kind share a server and its rows
-	Color chart.Color
-	Dash  bool
-	Make  func(peer.Config) (*peer.Server, error)
-	Load  []string // flags of the load before the restart
-	After []string // flags after it
-	// Dump, when given, is the statement that writes the list of cached pages before the restart.
-	Dump string
-	// Lose, when given, throws away what the machine's memory would lose in a reboot, between stop and start.
-	Lose func(s *peer.Server) error
+	Name   string // "hearth, memory kept"
+	Kind   string // profiles of one kind share a server and its rows
+	Color  chart.Color
+	Dash   bool
+	Make   func(peer.Config) (*peer.Server, error)
+	Load   []string // flags of the load before the restart
+	After  []string // flags after it
+	Memory string   // folder of what outlives the process; "": nothing does
+	Lose   bool     // throw that away between stop and start, as a reboot does
+	Dump   string   // the statement that writes the list of cached pages before the restart; "": none is written
+	Scan   ScanTime
+
+	// Settle, when given, makes a stopped server's files what they would be long after the load: everything is in its place, and
+	// no log of the load is left to redo. InnoDB does so when it stops.
+	Settle func(ctx context.Context, s *peer.Server) error
 }
+
+// ScanTime says whether everything is read by full scans after the restart.
+type ScanTime int
+
+// The choices.
+const (
+	ScanNever  ScanTime = iota
+	ScanBeside          // while clients are served
+	ScanBefore          // clients are let in when the scans are done
+)
 
 const (
 	serverMeasure  = "restart-server"
 	serverDatabase = "bench"
-	// serverRow is what a row of the table takes: id, k, c char(120), pad char(60), as in sysbench.
-	serverRow   = 190
-	serverBatch = 500 // rows of one INSERT
-	loaders     = 2
+	serverClients  = 256
+	// openClients take the requests that arrive in an open loop: more than a server answers at a time.
+	openClients = 64
 )
 
-// ServerRestart measures the restarts of each profile in turn, Runs times. A kind of server is loaded once.
+// CaseRuns is everything measured of one case.
+type CaseRuns struct {
+	Case     ServerCase
+	Profiles []ProfileRuns
+}
+
+// ProfileRuns are the runs of one profile.
+type ProfileRuns struct {
+	ServerProfile
+	Runs []*restart.Timeline
+}
+
+// Validate says what cannot be measured.
+func (cfg ServerRestartConfig) Validate() error {
+	if cfg.Clients < 1 || cfg.Clients > serverClients {
+		return fmt.Errorf("%d clients: want 1 to %d", cfg.Clients, serverClients)
+	}
+	if cfg.Pool < cfg.Bytes+cfg.Bytes/5 {
+		return fmt.Errorf("a pool of %d MiB is too small for %d MiB of rows, which need a fifth more", cfg.Pool>>20, cfg.Bytes>>20)
+	}
+	for _, c := range cfg.Cases[1:] {
+		if datasetOf(c.Workload).name != datasetOf(cfg.Cases[0].Workload).name {
+			return fmt.Errorf("%s and %s want different tables: measure them in two runs", cfg.Cases[0].Workload, c.Workload)
+		}
+	}
+	return nil
+}
+
+// ServerRestart measures the restarts of the profiles, in turn, Runs times each case. A kind of server is loaded once, and every
+// restart begins with a copy of what was loaded. A restart that fails is told and left out; the others are measured all the same.
 func ServerRestart(ctx context.Context, cfg ServerRestartConfig, out Output) (err error) {
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
 	dir, remove, err := workDir(cfg.Dir)
 	if err != nil {
 		return err
 	}
 	defer remove()
-	servers := map[string]*peer.Server{}
-	defer func() {
-		for _, s := range servers {
-			err = errors.Join(err, s.Kill())
-		}
-	}()
-	var lines []restart.Styled
-	for _, p := range cfg.Profiles {
-		s := servers[p.Kind]
-		if s == nil {
-			s, err = p.Make(peer.Config{Dir: filepath.Join(dir, p.Kind), Pool: cfg.Pool, LogSize: cfg.LogSize, Durable: true})
+	m := &serverRestarts{cfg: cfg, out: out, dir: dir, store: store{dir: cfg.Loaded}, servers: map[string]*peer.Server{}}
+	if cfg.Loaded == "" {
+		m.store.dir = filepath.Join(dir, "loaded")
+	}
+	defer func() { err = errors.Join(err, m.killAll()) }()
+	if err := m.prepare(ctx); err != nil {
+		return err
+	}
+	all, failed := m.measure(ctx)
+	if ctx.Err() != nil {
+		return errors.Join(failed, ctx.Err())
+	}
+	for _, c := range all {
+		serverFigures(cfg, c, out)
+	}
+	return errors.Join(failed, m.draw(all))
+}
+
+// serverRestarts is one measurement under way.
+type serverRestarts struct {
+	cfg     ServerRestartConfig
+	out     Output
+	dir     string
+	store   store
+	servers map[string]*peer.Server // by kind
+}
+
+func (m *serverRestarts) killAll() (err error) {
+	for _, s := range m.servers {
+		err = errors.Join(err, s.Kill())
+	}
+	return err
+}
+
+// prepare makes and loads the servers. Profiles whose server is not installed are left out.
+func (m *serverRestarts) prepare(ctx context.Context) error {
+	var there []ServerProfile
+	for _, p := range m.cfg.Profiles {
+		if m.servers[p.Kind] == nil {
+			s, err := p.Make(peer.Config{Dir: filepath.Join(m.dir, p.Kind), Pool: m.cfg.Pool, LogSize: m.cfg.LogSize, Durable: true})
 			if errors.Is(err, peer.ErrMissing) {
-				out.Progress("%s: %v; measuring without it", p.Name, err)
+				m.out.Progress("%s: %v; measuring without it", p.Name, err)
 				continue
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", p.Name, err)
 			}
-			servers[p.Kind] = s
-			if err := loadServer(ctx, cfg, s, out); err != nil {
+			m.servers[p.Kind] = s
+			if err := m.store.load(ctx, m.cfg, p, s, m.out); err != nil {
 				return fmt.Errorf("%s: load: %w", s.Name, err)
 			}
-		}
-		var all []*restart.Timeline
-		for n := range cfg.Runs {
-			b := newBed(cfg, p, s, out)
-			t := &restart.Timeline{Name: p.Name, System: s.Name, Config: b.config()}
-			if err := b.measure(ctx, t); err != nil {
-				return fmt.Errorf("%s: %w", p.Name, err)
+			if err := LoseMemory(p.Memory); err != nil {
+				return err
 			}
-			blackout, _ := t.Blackout()
-			out.Progress("%s: run %d of %d, blackout %v; %s", p.Name, n+1, cfg.Runs, blackout.Round(time.Millisecond), t.Report)
-			if cfg.Timeline != nil {
-				cfg.Timeline(t)
-			}
-			all = append(all, t)
 		}
-		serverFigures(cfg, p, all, out)
-		lines = append(lines, restart.Styled{Timeline: all[len(all)/2], Label: p.Name, Color: p.Color, Dashed: p.Dash})
+		there = append(there, p)
 	}
-	if cfg.Picture == "" {
-		return nil
-	}
-	return serverPicture(cfg, lines).Save(cfg.Picture)
-}
-
-// bed is one server with its table and its clients.
-type bed struct {
-	cfg    ServerRestartConfig
-	p      ServerProfile
-	out    Output
-	server *peer.Server
-	rows   int
-	acked  []atomic.Int64 // by client: the number of its last update that was acknowledged
-
-	clients []*client
-
-	launched    atomic.Bool  // the new process was started: all answers from now on are its own
-	last, first atomic.Int64 // answers: the last before that, the first after, nanoseconds since 1970
-
-	tick    func(restart.Tick) // told each, besides
-	stopped func()             // told when the server was stopped
-}
-
-func newBed(cfg ServerRestartConfig, p ServerProfile, s *peer.Server, out Output) *bed {
-	return &bed{cfg: cfg, p: p, out: out, server: s, rows: int(cfg.Bytes / serverRow), acked: make([]atomic.Int64, cfg.Clients),
-		tick: func(restart.Tick) {}, stopped: func() {}}
-}
-
-// loadServer makes the tables and stops the server in order.
-func loadServer(ctx context.Context, cfg ServerRestartConfig, s *peer.Server, out Output) error {
-	b := newBed(cfg, ServerProfile{Name: s.Name}, s, out)
-	out.Progress("%s: loading %d rows", s.Name, b.rows)
-	if err := s.Start(ctx); err != nil {
-		return err
-	}
-	if err := b.load(ctx); err != nil {
-		return err
-	}
-	return s.Stop()
-}
-
-func (b *bed) config() map[string]string {
-	c := b.cfg
-	return map[string]string{
-		"profile": b.p.Name, "flags before": strings.Join(b.p.Load, " "), "flags after": strings.Join(b.p.After, " "),
-		"rows": strconv.Itoa(b.rows), "bytes": strconv.FormatInt(c.Bytes, 10), "pool": strconv.FormatInt(c.Pool, 10),
-		"log": strconv.FormatInt(c.LogSize, 10), "clients": strconv.Itoa(c.Clients), "rate": strconv.FormatFloat(c.Rate, 'f', -1, 64),
-		"workload": c.Workload, "spread": c.Spread, "stop": c.Stop, "disk": c.Disk.String(), "seed": strconv.FormatUint(c.Seed, 10),
-	}
-}
-
-// load makes the table: rows in order of their key, by a few connections.
-func (b *bed) load(ctx context.Context) error {
-	db, err := b.server.Open("")
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	for _, q := range []string{
-		"CREATE DATABASE " + serverDatabase,
-		"CREATE TABLE " + serverDatabase + ".t (id INT NOT NULL PRIMARY KEY, k INT NOT NULL, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL)",
-		"CREATE TABLE " + serverDatabase + ".oracle (client INT NOT NULL PRIMARY KEY, n BIGINT NOT NULL)",
-	} {
-		if _, err := db.ExecContext(ctx, q); err != nil {
-			return fmt.Errorf("%s: %w", q, err)
-		}
-	}
-	for w := range b.cfg.Clients {
-		if _, err := db.ExecContext(ctx, fmt.Sprintf("INSERT INTO %s.oracle VALUES (%d, 0)", serverDatabase, w)); err != nil {
-			return err
-		}
-	}
-	var wg sync.WaitGroup
-	var loaded atomic.Int64
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	for l := range loaders {
-		wg.Go(func() {
-			if err := b.loadPart(ctx, db, l, &loaded); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	ended := make(chan struct{})
-	go func() { wg.Wait(); close(ended) }()
-	for told := time.NewTicker(5 * time.Second); ; {
-		select {
-		case <-ended:
-			return context.Cause(ctx)
-		case <-told.C:
-			b.out.Progress("%s: loaded %d of %d rows", b.p.Name, loaded.Load(), b.rows)
-		}
-	}
-}
-
-// loadPart loads a range of the keys.
-func (b *bed) loadPart(ctx context.Context, db *sql.DB, part int, loaded *atomic.Int64) error {
-	rnd := newRand(b.cfg.Seed, part)
-	var q strings.Builder
-	for id, end := b.rows*part/loaders, b.rows*(part+1)/loaders; id < end; {
-		q.Reset()
-		q.WriteString("INSERT INTO " + serverDatabase + ".t VALUES ")
-		first := id
-		for ; id < end && id < first+serverBatch; id++ {
-			if id > first {
-				q.WriteByte(',')
-			}
-			fmt.Fprintf(&q, "(%d,%d,'", id, rnd.IntN(b.rows))
-			digits(&q, rnd, 119)
-			q.WriteString("','")
-			digits(&q, rnd, 59)
-			q.WriteString("')")
-		}
-		if _, err := db.ExecContext(ctx, q.String()); err != nil {
-			return fmt.Errorf("load rows from %d: %w", first, err)
-		}
-		loaded.Add(int64(id - first))
-	}
+	m.cfg.Profiles = there
 	return nil
 }
 
-// digits writes n random digits.
-func digits(q *strings.Builder, rnd *rand.Rand, n int) {
-	for n > 0 {
-		x := rnd.Uint64()
-		for range min(n, 16) {
-			q.WriteByte('0' + byte(x%10))
-			x /= 10
-			n--
+// measure all runs: systems take turns.
+func (m *serverRestarts) measure(ctx context.Context) (all []CaseRuns, failed error) {
+	total, done := len(m.cfg.Cases)*m.cfg.Runs*len(m.cfg.Profiles), 0
+	m.out.Progress("%d restarts to measure: %d cases, %d systems, %d runs of each; about %v in all if servers come back at once",
+		total, len(m.cfg.Cases), len(m.cfg.Profiles), m.cfg.Runs, (time.Duration(total) * m.guess()).Round(time.Minute))
+	start := time.Now()
+	for _, c := range m.cfg.Cases {
+		runs := CaseRuns{Case: c}
+		for _, p := range m.cfg.Profiles {
+			runs.Profiles = append(runs.Profiles, ProfileRuns{ServerProfile: p})
 		}
+		for n := range m.cfg.Runs {
+			for i, p := range m.cfg.Profiles {
+				t, err := m.run(ctx, c, p)
+				if ctx.Err() != nil {
+					return all, failed
+				}
+				done++
+				left := (time.Since(start) / time.Duration(done) * time.Duration(total-done)).Round(time.Minute)
+				if err != nil {
+					failed = errors.Join(failed, fmt.Errorf("%s: %s, run %d: %w", c, p.Name, n+1, err))
+					m.out.Progress("FAILED: %s: %s, run %d of %d: %v (%d of %d done, %v to go)", c, p.Name, n+1, m.cfg.Runs, err, done, total, left)
+					continue
+				}
+				blackout, _ := t.Blackout()
+				m.out.Progress("%s: %s, run %d of %d: blackout %v; %s (%d of %d done, %v to go)",
+					c, p.Name, n+1, m.cfg.Runs, blackout.Round(time.Millisecond), t.Report, done, total, left)
+				runs.Profiles[i].Runs = append(runs.Profiles[i].Runs, t)
+			}
+		}
+		all = append(all, runs)
 	}
+	return all, failed
 }
 
-// measure runs the load, restarts the server in its middle, and fills the timeline.
-func (b *bed) measure(ctx context.Context, t *restart.Timeline) error {
-	b.server.Config.Extra = b.p.Load
-	if err := b.server.Start(ctx); err != nil {
-		return err
+// Bytes per second of what surrounds a measurement, for guesses only.
+const (
+	guessCopy = 300e6
+	guessWarm = 80e6
+)
+
+// guess is how long one restart takes.
+func (m *serverRestarts) guess() time.Duration {
+	around := float64(m.cfg.Bytes) * 1.5 * (1/guessCopy + 1/guessWarm)
+	return time.Duration(around*float64(time.Second)) + m.cfg.Before*3/2 + m.cfg.After
+}
+
+// run measures one restart, of a fresh copy.
+func (m *serverRestarts) run(ctx context.Context, c ServerCase, p ServerProfile) (*restart.Timeline, error) {
+	s := m.servers[p.Kind]
+	m.out.Progress("%s: %s: copying %s", c, p.Name, m.cfg.size())
+	if err := LoseMemory(p.Memory); err != nil {
+		return nil, err
 	}
-	db, err := b.server.Open(serverDatabase)
-	if err != nil {
-		return err
+	if err := m.store.fetch(m.cfg, s); err != nil {
+		return nil, fmt.Errorf("copy: %w", err)
 	}
-	defer db.Close()
-	if _, err := db.ExecContext(ctx, "UPDATE oracle SET n = 0"); err != nil {
-		return err
+	b := newBed(m.cfg, c, p, s, m.out)
+	t := &restart.Timeline{Name: p.Name, System: s.Name, Config: b.config()}
+	err := b.measure(ctx, t)
+	err = errors.Join(err, s.Kill(), m.store.discard(s), LoseMemory(p.Memory)) // the next run has a copy of its own
+	if m.cfg.Timeline != nil && len(t.Ticks) > 0 {
+		m.cfg.Timeline(t)
 	}
-	b.out.Progress("%s: warming", b.p.Name)
-	var sum sql.NullFloat64
-	if err := db.QueryRowContext(ctx, "SELECT SUM(k) FROM t WHERE pad <> ''").Scan(&sum); err != nil {
-		return fmt.Errorf("warm: %w", err)
+	return t, err
+}
+
+func (cfg ServerRestartConfig) size() string {
+	return fmt.Sprintf("%.2f GB of rows", float64(cfg.Bytes)/1e9)
+}
+
+// draw saves the pictures.
+func (m *serverRestarts) draw(all []CaseRuns) (err error) {
+	if m.cfg.Picture == "" || m.cfg.Draw == nil {
+		return nil
 	}
-	load, stop := context.WithCancel(ctx)
-	var ended sync.WaitGroup
-	defer ended.Wait()
-	defer stop()
-	var mu sync.Mutex
-	ops := b.ops()
-	defer func() {
-		for _, c := range b.clients {
-			c.close()
+	for _, p := range m.cfg.Draw(m.cfg, all) {
+		if e := p.Save(m.cfg.Picture + p.Name); e != nil {
+			err = errors.Join(err, e)
+			continue
 		}
-	}()
-	ended.Go(func() {
-		restart.Load{Rate: b.cfg.Rate, Patience: punctual}.Run(load, ops, func(k restart.Tick) {
-			mu.Lock()
-			t.Ticks = append(t.Ticks, k)
-			b.tick(k)
-			mu.Unlock()
-		})
-	})
-	if err := after(b.cfg.Before)(ctx); err != nil {
-		return err
+		m.out.Progress("drawn: %s.svg, .png, -dark.svg, -dark.png", m.cfg.Picture+p.Name)
 	}
-	if err := b.waitForRedo(ctx, db); err != nil {
-		return err
-	}
-	if b.p.Dump != "" {
-		if _, err := db.ExecContext(ctx, b.p.Dump); err != nil {
-			return fmt.Errorf("%s: %w", b.p.Dump, err)
-		}
-		if err := after(b.cfg.Before / 2)(ctx); err != nil {
-			return err
-		}
-	}
-	if err := b.restart(ctx, t, &mu); err != nil {
-		return err
-	}
-	stop()
-	ended.Wait()
-	if err := b.oracle(ctx); err != nil {
-		return err
-	}
-	return b.server.Stop()
+	return err
 }

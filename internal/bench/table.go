@@ -16,17 +16,23 @@ const ours = "hearth"
 func WriteTables(w io.Writer, command string, results []Result) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "`%s` with %d CPUs, %s.\n", command, runtime.NumCPU(), runtime.Version())
-	var compared, others []Result
+	var compared, restarts, others []Result
 	for _, r := range results {
-		if r.Measure == engineMeasure {
+		switch r.Measure {
+		case engineMeasure:
 			compared = append(compared, r)
-		} else {
+		case serverMeasure:
+			restarts = append(restarts, r)
+		default:
 			others = append(others, r)
 		}
 	}
 	if len(compared) > 0 {
 		b.WriteString("\n")
 		writeComparison(&b, compared)
+	}
+	if len(restarts) > 0 {
+		writeRestarts(&b, restarts)
 	}
 	if len(others) > 0 {
 		b.WriteString("\n")

@@ -31,7 +31,7 @@ type Bars struct {
 }
 
 // Save draws into the four files of base, see Lines.Save.
-func (b Bars) Save(base string) error { return saveAll(base, b.draw) }
+func (b Bars) Save(base string) error { return saveAll(base, height, b.draw) }
 
 // Layout of bars, in points.
 const (

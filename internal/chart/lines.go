@@ -50,7 +50,25 @@ type Panel struct {
 var ErrEmpty = errors.New("picture: nothing was measured")
 
 // Save draws into base.svg, base.png, base-dark.svg and base-dark.png; a suffix .svg or .png of base is cut off.
-func (l Lines) Save(base string) error { return saveAll(base, l.draw) }
+func (l Lines) Save(base string) error {
+	h := height
+	for _, p := range l.Below {
+		if p.drawable() {
+			h += panelHeight
+		}
+	}
+	return saveAll(base, h, l.draw)
+}
+
+// drawable: somebody has this counter.
+func (p Panel) drawable() bool {
+	for _, line := range p.Lines {
+		if len((Lines{}).parts(line)) > 0 {
+			return true
+		}
+	}
+	return false
+}
 
 func (l Lines) draw(c draw.Canvas, t theme) error {
 	p, err := l.plot(t)
@@ -63,10 +81,10 @@ func (l Lines) draw(c draw.Canvas, t theme) error {
 	}
 	plots := []*plot.Plot{p}
 	for _, panel := range l.Below {
-		below, err := Lines{X: l.X, Y: panel.Y, Lines: panel.Lines, Marks: l.Marks}.plot(t)
-		if errors.Is(err, ErrEmpty) { // a counter that none of the systems has
+		if !panel.drawable() {
 			continue
 		}
+		below, err := Lines{X: l.X, Y: panel.Y, Lines: panel.Lines, Marks: l.Marks}.plot(t)
 		if err != nil {
 			return err
 		}
@@ -77,32 +95,26 @@ func (l Lines) draw(c draw.Canvas, t theme) error {
 	return nil
 }
 
-// panelPart is the height of a panel below, as a part of the first plot's.
-const panelPart = 0.55
-
 // stack draws plots one below the other, their X axes in line; only the last one names its axis.
 func stack(c draw.Canvas, plots []*plot.Plot) {
 	for _, p := range plots[:len(plots)-1] {
 		p.X.Label.Text = ""
 	}
-	parts := 1 + panelPart*float64(len(plots)-1)
-	height := c.Max.Y - c.Min.Y
-	var left vg.Length // of the widest labels
 	canvases := make([]draw.Canvas, len(plots))
-	top := c.Max.Y
-	for i, p := range plots {
-		part := 1.0
-		if i > 0 {
-			part = panelPart
+	bottom, left, right := c.Min.Y, c.Min.X, c.Max.X // of the data
+	for i := len(plots) - 1; i >= 0; i-- {
+		top := bottom + panelHeight
+		if i == 0 {
+			top = c.Max.Y
 		}
-		h := height * vg.Length(part/parts)
-		canvases[i] = draw.Crop(c, 0, 0, top-h-c.Min.Y, top-c.Max.Y)
-		top -= h
-		left = max(left, p.DataCanvas(canvases[i]).Min.X)
+		canvases[i] = draw.Crop(c, 0, 0, bottom-c.Min.Y, top-c.Max.Y)
+		bottom = top
+		data := plots[i].DataCanvas(canvases[i])
+		left, right = max(left, data.Min.X), min(right, data.Max.X)
 	}
 	for i, p := range plots {
-		own := p.DataCanvas(canvases[i]).Min.X
-		p.Draw(draw.Crop(canvases[i], left-own, 0, 0, 0))
+		data := p.DataCanvas(canvases[i])
+		p.Draw(draw.Crop(canvases[i], left-data.Min.X, right-data.Max.X, 0, 0))
 	}
 }
 
@@ -190,5 +202,5 @@ func (m drawnMark) Plot(c draw.Canvas, p *plot.Plot) {
 		return
 	}
 	c.StrokeLine2(draw.LineStyle{Color: m.t.soft, Width: vg.Points(0.8), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}, x, c.Min.Y, x, c.Max.Y)
-	c.FillText(m.t.text(8, m.t.soft), vg.Point{X: x + vg.Points(3), Y: c.Min.Y + vg.Points(4)}, m.Name)
+	c.FillText(m.t.text(8, m.t.soft), vg.Point{X: x + vg.Points(3), Y: c.Max.Y - vg.Points(9)}, m.Name)
 }

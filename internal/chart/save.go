@@ -15,13 +15,14 @@ import (
 
 // Size of a picture; a PNG has pngDPI/72 pixels a point.
 const (
-	width  = 9 * vg.Inch
-	height = 5 * vg.Inch
-	pngDPI = 144
+	width       = 9 * vg.Inch
+	height      = 5 * vg.Inch
+	panelHeight = 2 * vg.Inch // of each panel below
+	pngDPI      = 144
 )
 
 // saveAll draws on both papers, as SVG and PNG.
-func saveAll(base string, paint func(draw.Canvas, theme) error) error {
+func saveAll(base string, height vg.Length, paint func(draw.Canvas, theme) error) error {
 	base = strings.TrimSuffix(strings.TrimSuffix(base, ".svg"), ".png")
 	for _, t := range themes {
 		svg := vgsvg.New(width, height)

@@ -1,6 +1,7 @@
 package restart
 
 import (
+	"math"
 	"time"
 
 	"github.com/hearthdb/hearth/internal/chart"
@@ -16,6 +17,15 @@ type Picture struct {
 
 	// Window is what one point is the mean of; 0: a tick.
 	Window time.Duration
+
+	Below []Below
+}
+
+// Below is a fact of the server that is drawn under the throughput.
+type Below struct {
+	Fact  string // of Tick.Facts
+	Label string // with unit
+	Rate  bool   // it only grows: draw what it grows by a second
 }
 
 // Styled is a timeline with its place in the picture.
@@ -32,17 +42,54 @@ func (p Picture) Lines(all []Styled) chart.Lines {
 		Title: p.Title, Subtitle: p.Subtitle, X: "seconds since the restart began", Y: p.Unit, LogY: p.LogY, Floor: 10,
 		Marks: []chart.Mark{{X: 0, Name: p.Mark}},
 	}
+	l.Lines = p.lines(all, func(t *Timeline) []chart.Point { return t.rates(p.Window) })
+	for _, b := range p.Below {
+		l.Below = append(l.Below, chart.Panel{Y: b.Label, Lines: p.lines(all, b.points)})
+	}
+	return l
+}
+
+// lines are those of all timelines, within the picture.
+func (p Picture) lines(all []Styled, points func(*Timeline) []chart.Point) (lines []chart.Line) {
 	for _, s := range all {
 		line := chart.Line{Name: s.Label, Color: s.Color, Dashed: s.Dashed}
-		for _, pt := range s.rates(p.Window) {
+		for _, pt := range points(s.Timeline) {
 			if p.From != p.To && (pt.X < p.From || pt.X > p.To) {
 				continue
 			}
 			line.Points = append(line.Points, pt)
 		}
-		l.Lines = append(l.Lines, line)
+		lines = append(lines, line)
 	}
-	return l
+	return lines
+}
+
+// factGap: facts further apart are not joined; the server was away.
+const factGap = 4 * time.Second
+
+// points of a fact over time. Where a count falls, a new process has begun to count.
+func (b Below) points(t *Timeline) (points []chart.Point) {
+	var at int64
+	var last float64
+	for _, k := range t.Ticks {
+		v, ok := k.Facts[b.Fact]
+		if !ok {
+			continue
+		}
+		x := float64(k.End-t.Stop) / 1e9
+		away := at != 0 && (k.End-at > int64(factGap) || at < t.Stop && k.End >= t.Stop)
+		if away {
+			points = append(points, chart.Point{X: x, Y: math.NaN()})
+		}
+		switch {
+		case !b.Rate:
+			points = append(points, chart.Point{X: x, Y: v})
+		case at != 0 && !away && v >= last:
+			points = append(points, chart.Point{X: x, Y: (v - last) * 1e9 / float64(k.End-at)})
+		}
+		at, last = k.End, v
+	}
+	return points
 }
 
 // rates is the throughput of each window, at its middle. A tick that came right after a late one is counted with its successor.

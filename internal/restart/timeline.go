@@ -175,3 +175,27 @@ func (t *Timeline) Punctual() (time.Duration, bool) {
 	}
 	return time.Duration(last - first), last < t.Ticks[len(t.Ticks)-1].End
 }
+
+// Covered is how long after the stop the measurement goes.
+func (t *Timeline) Covered() time.Duration {
+	if len(t.Ticks) == 0 {
+		return 0
+	}
+	return max(0, time.Duration(t.Ticks[len(t.Ticks)-1].End-t.Stop))
+}
+
+// ServedIn is what was answered in the time d after the stop, as a part of what is answered in that time at Warm; false if the
+// measurement is shorter.
+func (t *Timeline) ServedIn(d time.Duration) (float64, bool) {
+	warm := t.Warm()
+	if warm == 0 || t.Covered() < d {
+		return 0, false
+	}
+	var done int64
+	for _, k := range t.Ticks {
+		if at := time.Duration((k.Begin+k.End)/2 - t.Stop); at >= 0 && at < d {
+			done += k.Done
+		}
+	}
+	return float64(done) / (warm * d.Seconds()), true
+}

@@ -1,0 +1,422 @@
+package bench
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hearthdb/hearth/internal/peer"
+	"github.com/hearthdb/hearth/internal/restart"
+)
+
+// bed is one server with its tables and its clients, around one restart.
+type bed struct {
+	cfg    ServerRestartConfig
+	c      ServerCase
+	p      ServerProfile
+	out    Output
+	server *peer.Server
+	data   dataset
+	work   work
+
+	mu          sync.Mutex   // guards the ticks of the timeline while clients work
+	launched    atomic.Bool  // the new process was started: all answers from now on are its own
+	held        atomic.Bool  // clients are not let in
+	last, first atomic.Int64 // answers: the last before that, the first after, nanoseconds since 1970
+
+	tick    func(restart.Tick) // told each, besides
+	stopped func()             // told when the server was stopped
+}
+
+func newBed(cfg ServerRestartConfig, c ServerCase, p ServerProfile, s *peer.Server, out Output) *bed {
+	return &bed{
+		cfg: cfg, c: c, p: p, out: out, server: s, data: datasetOf(c.Workload), work: newWork(cfg, c),
+		tick: func(restart.Tick) {}, stopped: func() {},
+	}
+}
+
+// loadServer makes the tables of a workload in an empty server and stops it in order.
+func loadServer(ctx context.Context, cfg ServerRestartConfig, workload string, s *peer.Server, out Output) error {
+	out.Progress("%s: loading %s", s.Name, cfg.size())
+	start := time.Now()
+	if err := s.Start(ctx); err != nil {
+		return err
+	}
+	db, err := s.Open("")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+serverDatabase); err != nil {
+		return err
+	}
+	in, err := s.Open(serverDatabase)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	progress := func(done, all int) {
+		took := time.Since(start)
+		left := time.Duration(float64(took) * float64(all-done) / float64(max(1, done)))
+		out.Progress("%s: loaded %d %%, %v to go", s.Name, 100*done/all, left.Round(time.Second))
+	}
+	if err := datasetOf(workload).fill(ctx, cfg, in, progress); err != nil {
+		return err
+	}
+	out.Progress("%s: loaded after %v; stopping", s.Name, time.Since(start).Round(time.Second))
+	return s.Stop()
+}
+
+func (b *bed) config() map[string]string {
+	c := b.cfg
+	return map[string]string{
+		"profile": b.p.Name, "flags before": strings.Join(b.p.Load, " "), "flags after": strings.Join(b.p.After, " "),
+		"bytes": strconv.FormatInt(c.Bytes, 10), "pool": strconv.FormatInt(c.Pool, 10), "log": strconv.FormatInt(c.LogSize, 10),
+		"clients": strconv.Itoa(b.clients()), "rate": strconv.FormatFloat(b.c.Rate, 'f', -1, 64), "workload": b.c.Workload, "spread": b.c.Spread,
+		"stop": b.c.Stop, "redo": strconv.FormatInt(c.Redo, 10), "before": c.Before.String(), "after": c.After.String(),
+		"disk": c.Disk.String(), "seed": strconv.FormatUint(c.Seed, 10), "cpus": strconv.Itoa(runtime.NumCPU()),
+		"command": strings.Join(os.Args, " "),
+	}
+}
+
+func (b *bed) clients() int {
+	if b.c.Rate > 0 {
+		return max(b.cfg.Clients, openClients)
+	}
+	return b.cfg.Clients
+}
+
+// measure runs the load, restarts the server in its middle, fills the timeline, and verifies.
+func (b *bed) measure(ctx context.Context, t *restart.Timeline) error {
+	b.server.Config.Extra = b.p.Load
+	if err := b.server.Start(ctx); err != nil {
+		return err
+	}
+	db, err := b.server.Open(serverDatabase)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version{t}); err != nil {
+		return err
+	}
+	if err := b.work.reset(ctx, db); err != nil {
+		return err
+	}
+	b.out.Progress("%s: %s: warming", b.c, b.p.Name)
+	if err := b.scan(ctx, db); err != nil {
+		return fmt.Errorf("warm: %w", err)
+	}
+	load, stop := context.WithCancel(ctx)
+	var ended sync.WaitGroup
+	defer ended.Wait()
+	defer stop()
+	ops, hangUp := b.ops()
+	defer hangUp()
+	samples := newSampler(b.server)
+	ended.Go(func() { samples.run(load) })
+	ended.Go(func() {
+		restart.Load{Rate: b.c.Rate, Patience: punctual, Facts: func() map[string]float64 {
+			return samples.take(b.work.facts)
+		}}.Run(load, ops, func(k restart.Tick) {
+			b.mu.Lock()
+			t.Ticks = append(t.Ticks, k)
+			b.tick(k)
+			b.mu.Unlock()
+		})
+	})
+	if err := after(b.cfg.Before)(ctx); err != nil {
+		return err
+	}
+	if err := b.waitForRedo(ctx, db); err != nil {
+		return err
+	}
+	if b.p.Dump != "" {
+		if _, err := db.ExecContext(ctx, b.p.Dump); err != nil {
+			return fmt.Errorf("%s: %w", b.p.Dump, err)
+		}
+		if err := after(b.cfg.Before / 2)(ctx); err != nil {
+			return err
+		}
+	}
+	if err := b.restart(ctx, t); err != nil {
+		return err
+	}
+	stop()
+	ended.Wait()
+	verdict, err := b.work.verify(ctx, db)
+	if err != nil {
+		return err
+	}
+	t.Config["verified"] = verdict
+	if verdict != "" {
+		b.out.Progress("%s: %s: %s", b.c, b.p.Name, verdict)
+	}
+	return b.server.Stop()
+}
+
+// version puts what a server says of itself into a timeline.
+type version struct{ t *restart.Timeline }
+
+func (v *version) Scan(from any) error {
+	v.t.Config["server version"] = fmt.Sprintf("%s", from)
+	return nil
+}
+
+// retryAfter is how long a client waits after an error before it asks again.
+const retryAfter = 5 * time.Millisecond
+
+// errHeld: this client is not let in yet.
+var errHeld = errors.New("clients are held back until the scans are done")
+
+// ops makes the clients, a connection each. A lost connection is made again by the next request.
+func (b *bed) ops() (ops []restart.Op, hangUp func()) {
+	var all []*sql.DB
+	for i := range b.clients() {
+		db, err := b.server.Open(serverDatabase)
+		if err != nil {
+			panic("BUG: the name of our own server: " + err.Error())
+		}
+		db.SetMaxOpenConns(1)
+		all = append(all, db)
+		request := b.work.client(i, db)
+		ops = append(ops, func(ctx context.Context) error {
+			err := errHeld
+			if !b.held.Load() {
+				err = request(ctx)
+			}
+			if err != nil {
+				select {
+				case <-ctx.Done():
+				case <-time.After(retryAfter):
+				}
+				return err
+			}
+			if now := time.Now().UnixNano(); !b.launched.Load() {
+				b.last.Store(now)
+			} else if b.first.Load() == 0 {
+				b.first.CompareAndSwap(0, now)
+			}
+			return nil
+		})
+	}
+	return ops, func() {
+		for _, db := range all {
+			db.Close()
+		}
+	}
+}
+
+// scan reads everything.
+func (b *bed) scan(ctx context.Context, db *sql.DB) error {
+	for _, q := range b.data.scans {
+		var found sql.NullFloat64
+		if err := db.QueryRowContext(ctx, q).Scan(&found); err != nil {
+			return fmt.Errorf("%s: %w", q, err)
+		}
+	}
+	return nil
+}
+
+// redoPatience is how long the load may take to write the log that is wanted: a server that checkpoints all the time never gets there.
+const redoPatience = 5 * time.Minute
+
+// waitForRedo lets the load run until a crash would find enough log: figures of each server's own.
+func (b *bed) waitForRedo(ctx context.Context, db *sql.DB) error {
+	if b.cfg.Redo == 0 || b.c.Workload == WorkloadPoint {
+		return nil
+	}
+	start := time.Now()
+	for told := start; ; {
+		status, err := b.server.Status(ctx, db)
+		if err != nil {
+			return err
+		}
+		age, ok := status["Innodb_checkpoint_age"]
+		if !ok {
+			b.out.Progress("%s: tells no Innodb_checkpoint_age; not waiting for log", b.p.Name)
+			return nil
+		}
+		if int64(age) >= b.cfg.Redo {
+			return nil
+		}
+		if time.Since(start) > redoPatience {
+			b.out.Progress("%s: after %v still only %.0f MiB of log behind the checkpoint; going on with that", b.p.Name, redoPatience, age/(1<<20))
+			return nil
+		}
+		if time.Since(told) > 15*time.Second {
+			told = time.Now()
+			b.out.Progress("%s: %.0f MiB of log behind the checkpoint, %.0f dirty pages", b.p.Name, age/(1<<20), status["Innodb_buffer_pool_pages_dirty"])
+		}
+		if err := after(time.Second)(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// restart stops the server and starts the next one, while the clients go on asking.
+func (b *bed) restart(ctx context.Context, t *restart.Timeline) (err error) {
+	var cage *restart.Cage
+	enter := func(int) error { return nil }
+	if b.cfg.Disk != (restart.Disk{}) {
+		if cage, err = restart.NewCage(b.server.Config.Dir, b.cfg.Disk); err != nil {
+			return err
+		}
+		enter = cage.Enter
+	}
+	b.mu.Lock()
+	t.Stop = time.Now().UnixNano()
+	b.mu.Unlock()
+	stop := b.server.Stop
+	if b.c.Stop == StopKill {
+		stop = b.server.Kill
+	}
+	if err := stop(); err != nil {
+		return err
+	}
+	b.stopped()
+	if b.p.Lose {
+		if err := LoseMemory(b.p.Memory); err != nil {
+			return err
+		}
+	}
+	b.server.Config.Extra = b.p.After
+	b.held.Store(b.p.Scan == ScanBefore)
+	t.Launched = time.Now().UnixNano()
+	b.launched.Store(true)
+	if err := b.server.Launch(ctx, enter); err != nil {
+		return err
+	}
+	if cage != nil {
+		defer func() { err = errors.Join(err, cage.Leave(b.server.Pid()), cage.Remove()) }()
+	}
+	scans := b.startScans(ctx)
+	err = b.watch(ctx, t)
+	scanned := scans()
+	if err != nil {
+		return err
+	}
+	db, err := b.server.Open("")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	t.Report = strings.TrimPrefix(startReport(ctx, db)+scanned, "; ")
+	t.Last, t.First = b.last.Load(), b.first.Load()
+	return nil
+}
+
+// answerPatience is how long a server may take to its first answer after the restart: crash recovery is measured in minutes.
+const answerPatience = 20 * time.Minute
+
+// watch waits until the restart is over.
+func (b *bed) watch(ctx context.Context, t *restart.Timeline) error {
+	start := time.Now()
+	for told := start; ; {
+		if err := after(time.Second)(ctx); err != nil {
+			return err
+		}
+		if err := b.server.Exited(); err != nil {
+			return err
+		}
+		first := b.first.Load()
+		if first == 0 {
+			if time.Since(start) > answerPatience {
+				return fmt.Errorf("no answer within %v of the start", answerPatience)
+			}
+			if time.Since(told) > 15*time.Second {
+				told = time.Now()
+				b.out.Progress("%s: no answer for %v", b.p.Name, time.Since(start).Round(time.Second))
+			}
+			continue
+		}
+		if time.Now().UnixNano()-first >= int64(b.cfg.After) {
+			return nil
+		}
+		b.mu.Lock()
+		over := !b.cfg.Whole && settled(t)
+		b.mu.Unlock()
+		if over {
+			return nil
+		}
+	}
+}
+
+// startScans reads everything as the profile says. The function it returns ends the scans, and tells what became of them.
+func (b *bed) startScans(ctx context.Context) (end func() string) {
+	if b.p.Scan == ScanNever {
+		return func() string { return "" }
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	told := make(chan string, 1)
+	go func() {
+		start := time.Now()
+		err := b.scanWhenUp(ctx)
+		b.held.Store(false)
+		took := time.Since(start).Seconds()
+		switch {
+		case ctx.Err() != nil:
+			told <- fmt.Sprintf("; scans not done after %.0f s", took)
+		case err != nil:
+			told <- fmt.Sprintf("; scans failed after %.0f s: %v", took, err)
+		default:
+			told <- fmt.Sprintf("; scans done %.0f s after the start", took)
+		}
+	}()
+	return func() string { cancel(); return <-told }
+}
+
+func (b *bed) scanWhenUp(ctx context.Context) error {
+	db, err := b.server.Open(serverDatabase)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for db.PingContext(ctx) != nil {
+		if err := after(50 * time.Millisecond)(ctx); err != nil {
+			return err
+		}
+	}
+	return b.scan(ctx, db)
+}
+
+// startReport is what hearth says of its start; other servers have none.
+func startReport(ctx context.Context, db *sql.DB) string {
+	var kind string
+	var seconds float64
+	var redo int64
+	err := db.QueryRowContext(ctx, "SELECT kind, seconds, redo_bytes FROM information_schema.hearth_start_report").Scan(&kind, &seconds, &redo)
+	if err != nil {
+		return ""
+	}
+	report := fmt.Sprintf("%s: open after %.0f ms", kind, 1000*seconds)
+	if redo > 0 {
+		report += fmt.Sprintf(", %.0f MiB of log redone before", float64(redo)/(1<<20))
+	}
+	return report
+}
+
+// LoseMemory removes what a hearth server keeps in memory, as a reboot does; "": there is none.
+func LoseMemory(memoryDir string) error {
+	if memoryDir == "" {
+		return nil
+	}
+	regions, err := filepath.Glob(filepath.Join(memoryDir, "hearth-*"))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, r := range regions {
+		errs = append(errs, os.RemoveAll(r))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,200 @@
+package bench
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hearthdb/hearth/internal/peer"
+	"github.com/hearthdb/hearth/internal/restart"
+)
+
+// hearthBinary builds the server.
+func hearthBinary(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "hearth")
+	build := exec.Command("go", "build", "-o", binary, "github.com/hearthdb/hearth/cmd/hearth")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the program: %v\n%s", err, out)
+	}
+	return binary
+}
+
+// Two systems are measured around a kill under TPC-C although a third one does not come back, which is told. What was loaded is kept,
+// and used again.
+func TestServerRestart(t *testing.T) {
+	memory, err := MemoryDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(memory)
+	dir, err := os.MkdirTemp("", "hearth-b-") // short, for the path of the socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	all := ServerProfiles(hearthBinary(t), memory)
+	broken := all[ProfileHearthKept]
+	broken.Name, broken.After = "broken", []string{"--no-such-flag"}
+	out, results := collect(t)
+	var lines []*restart.Timeline
+	figure := RestartFigures[FigureSurvive]
+	cfg := ServerRestartConfig{
+		Dir: filepath.Join(dir, "d"), Loaded: filepath.Join(dir, "l"), Bytes: 4 << 20, Pool: 64 << 20, LogSize: 256 << 20, Clients: 4, Before: 3 * time.Second,
+		After: 2 * time.Second, Whole: true, Runs: 1, Seed: 1, Cases: figure.Cases, Picture: filepath.Join(dir, "p"), Draw: figure.Draw,
+		Profiles: []ServerProfile{all[ProfileHearthKept], broken, all[ProfileInnoDBCold]},
+		Timeline: func(l *restart.Timeline) { lines = append(lines, l) },
+	}
+	err = ServerRestart(t.Context(), cfg, out)
+	if err == nil || !strings.Contains(err.Error(), "broken") || !strings.Contains(err.Error(), "no-such-flag") {
+		t.Errorf("got %v, want what became of the broken server", err)
+	}
+	left, err := filepath.Glob(filepath.Join(cfg.Dir, "*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	measured := map[string]int{}
+	for _, r := range *results {
+		measured[r.System]++
+	}
+	want := map[string]bool{all[ProfileHearthKept].Name: true}
+	if _, err := all[ProfileInnoDBCold].Make(peer.Config{Dir: t.TempDir()}); err == nil {
+		want[all[ProfileInnoDBCold].Name] = true
+	}
+	if measured[broken.Name] > 0 || len(measured) != len(want) {
+		t.Errorf("measured %v, want %v", measured, want)
+	}
+	for _, l := range lines {
+		if !want[l.Name] {
+			continue
+		}
+		if !strings.Contains(l.Config["verified"], "consistency conditions 1 to 4 hold") || l.Config["server version"] == "" {
+			t.Errorf("%s: configuration %v", l.Name, l.Config)
+		}
+		seen := map[string]bool{}
+		for _, k := range l.Ticks {
+			for name := range k.Facts {
+				seen[name] = true
+			}
+		}
+		for _, name := range []string{factReads, factPagesRead, factDirty, factAge, factLSN, factNewOrders} {
+			if !seen[name] {
+				t.Errorf("%s: nobody sampled %q", l.Name, name)
+			}
+		}
+		if v, ok := notpmBefore(l); !ok || v <= 0 {
+			t.Errorf("%s: %v NOTPM", l.Name, v)
+		}
+	}
+	if _, err := os.Stat(cfg.Picture + "-dark.png"); err != nil {
+		t.Error(err)
+	}
+
+	var told []string
+	out.Progress = func(format string, args ...any) { told = append(told, format) }
+	cfg.Profiles, cfg.Cases = cfg.Profiles[:1], []ServerCase{{Workload: WorkloadTPCC, Stop: StopClean}}
+	if err := ServerRestart(t.Context(), cfg, out); err != nil {
+		t.Error(err)
+	}
+	if s := strings.Join(told, "\n"); strings.Contains(s, "loading") || !strings.Contains(s, "loaded before") {
+		t.Errorf("it was loaded again:\n%s", s)
+	}
+}
+
+func TestCopyTree(t *testing.T) {
+	from, to := t.TempDir(), filepath.Join(t.TempDir(), "to")
+	if err := os.MkdirAll(filepath.Join(from, "a", "b"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"a/b/c": "see", "d": "", storeMark: "{}"} {
+		if err := os.WriteFile(filepath.Join(from, name), []byte(text), 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := copyTree(from, to); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(filepath.Join(to, "a/b/c")); err != nil || string(b) != "see" {
+		t.Errorf("got %q, %v", b, err)
+	}
+	if _, err := os.Stat(filepath.Join(to, "d")); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(to, storeMark)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the mark was copied: %v", err)
+	}
+}
+
+func TestLoadProgress(t *testing.T) {
+	for status, want := range map[string]float64{
+		"Loaded 12800/51200 pages": 25, "Loaded 1/4 pages, paused": 25, "Buffer pool(s) load completed at 261122  2:40:00": 100,
+		"Loading of buffer pool not started": -1, "": -1,
+	} {
+		got, ok := loadProgress(status)
+		if !ok {
+			got = -1
+		}
+		if got != want {
+			t.Errorf("%q: got %v, want %v", status, got, want)
+		}
+	}
+}
+
+// line of a system that serves 100 a second, is dark for two seconds, and then serves rate.
+func line(rate int64) *restart.Timeline {
+	l := &restart.Timeline{Stop: int64(100 * time.Second), Config: map[string]string{}}
+	for at := -10 * time.Second; at < 20*time.Second; at += restart.Every {
+		k := restart.Tick{Begin: l.Stop + int64(at), End: l.Stop + int64(at+restart.Every), Done: 10}
+		if at >= 0 {
+			k.Done = rate / 10
+		}
+		if at >= 0 && at < 2*time.Second {
+			k.Done = 0
+		}
+		if k.Done > 0 {
+			k.First, k.Last = k.Begin, k.End
+		}
+		if at == -restart.Every {
+			k.Facts = map[string]float64{factAge: 64 << 20}
+		}
+		l.Ticks = append(l.Ticks, k)
+	}
+	return l
+}
+
+// Titles and tables say what was seen, also when nobody came back.
+func TestFindingsSayWhatWasSeen(t *testing.T) {
+	all := ServerProfiles("", "")
+	c := CaseRuns{Case: RestartFigures[FigureSurvive].Cases[0], Profiles: []ProfileRuns{
+		{all[ProfileHearthKept], []*restart.Timeline{line(40)}},
+		{all[ProfileInnoDBDump], []*restart.Timeline{line(100), line(100), line(40)}},
+	}}
+	if got, want := surviveTitle(c), "Back at 90 % of full speed after a kill under a TPC-C-like load: "+
+		"memory survived (hearth more than 20 s), restored from a dump (InnoDB 2.0 s)"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got, want := minuteTitle(c), "Served in the first 20 seconds after kill -9, of what full speed would serve: "+
+		"hearth, memory kept 36 %; InnoDB, its own dump and load 90 %"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	pictures := blackouts(ServerRestartConfig{}, []CaseRuns{c})
+	if len(pictures) != 1 {
+		t.Fatalf("%d pictures, want 1", len(pictures))
+	}
+	out, results := collect(t)
+	serverFigures(ServerRestartConfig{Clients: 4}, c, out)
+	var b strings.Builder
+	if err := WriteTables(&b, "hearth bench restart", *results); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"**tpcc, kill -9**", "| hearth, memory kept | 100.00 |", "> 20.00 |", "| 2.00 (2.00–20.00) |", "| 32.00 (32.00–32.00) |"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, b.String())
+		}
+	}
+}
