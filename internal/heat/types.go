@@ -121,6 +121,7 @@ type Settings struct {
 	DumpAtShutdown bool
 	Order          Order // of loads that do not say
 	Floor          int   // percent of the disk's bytes that a load gets beside busy readers, 1 to MaxFloor
+	NoHeat         bool  // do not count uses: for measuring what that costs
 }
 
 // MaxFloor leaves the readers their part.

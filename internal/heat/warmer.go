@@ -76,6 +76,7 @@ func (w *Warmer) Change(s Settings) error {
 	w.settings = s
 	w.mu.Unlock()
 	w.cfg.Files.SetFloor(s.Floor)
+	w.cfg.Pool.CountUses(!s.NoHeat)
 	select {
 	case w.changed <- struct{}{}:
 	default:

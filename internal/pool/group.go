@@ -3,7 +3,6 @@ package pool
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 
 	"github.com/hearthdb/hearth/internal/page"
@@ -117,7 +116,7 @@ func (g *Group) Fetch(id page.ID, mode Mode) (*Held, error) {
 		if page.ID(d.ID.Load()) == id && d.State.Load() == region.StateReady && d.Version.Load()&1 == 0 {
 			h := g.slot()
 			*h = Held{Page: g.p.page(f), ID: id, frame: f, mode: mode}
-			touch(g.p, d, f, rand.Uint32())
+			touch(g.p, d, f)
 			return h, nil
 		}
 		odd := d.Version.Load()&1 != 0

@@ -3,6 +3,7 @@ package pool
 import (
 	"iter"
 	"math/bits"
+	"math/rand/v2"
 	"runtime"
 	"time"
 
@@ -34,11 +35,17 @@ const (
 	coolShare = 4
 )
 
+// CountUses says whether uses count as heat. They do, but for who measures what that costs.
+func (p *Pool) CountUses(yes bool) { p.uncounted.Store(!yes) }
+
 // touch notes a use of a frame. A frame that is hot already is written to in one of hitSample cases only.
 // Two touches at once may count as one: replacement and heat are guesses, and nothing else reads them.
-func touch(p *Pool, d *region.Desc, f, dice uint32) {
-	// Small enough to be inlined: this is all that most hits do.
-	if h := d.Heat.Load(); h&freqMask != freqMask || dice%hitSample == 0 {
+func touch(p *Pool, d *region.Desc, f uint32) {
+	dice := uint32(1)
+	if !p.uncounted.Load() {
+		dice = rand.Uint32()
+	}
+	if h := d.Heat.Load(); h&freqMask != freqMask || dice%hitSample == 0 { // this is all that most hits do
 		p.note(d, h, f, dice)
 	}
 }

@@ -3,8 +3,6 @@
 package pool
 
 import (
-	"math/rand/v2"
-
 	"github.com/hearthdb/hearth/internal/page"
 	"github.com/hearthdb/hearth/internal/region"
 )
@@ -35,7 +33,7 @@ func (p *Pool) Peek(id page.ID) (Peek, bool) {
 		fr.unpin()
 		return Peek{}, false
 	}
-	touch(p, d, f, rand.Uint32())
+	touch(p, d, f)
 	return Peek{p.page(f), fr}, true
 }
 

@@ -3,8 +3,6 @@
 package pool
 
 import (
-	"math/rand/v2"
-
 	"github.com/hearthdb/hearth/internal/page"
 	"github.com/hearthdb/hearth/internal/region"
 )
@@ -32,7 +30,7 @@ func (p *Pool) Peek(id page.ID) (Peek, bool) {
 	if v&1 != 0 || d.State.Load() != region.StateReady || page.ID(d.ID.Load()) != id {
 		return Peek{}, false
 	}
-	touch(p, d, f, rand.Uint32())
+	touch(p, d, f)
 	return Peek{p.page(f), d, v}, true
 }
 

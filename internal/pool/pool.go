@@ -47,8 +47,10 @@ type Pool struct {
 	size   atomic.Int64 // of them, those that the pool has or is to get: all, unless memory ran out
 	frames []frame
 	table  table
-	repl   replacement
-	copies sync.Pool // *copyBuf for write-back
+
+	uncounted atomic.Bool // see CountUses
+	repl      replacement
+	copies    sync.Pool // *copyBuf for write-back
 
 	gate  gate
 	grown chan struct{} // closed when no frame is to come any more
