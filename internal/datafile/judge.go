@@ -66,6 +66,9 @@ const (
 	mostSlow = 0.06
 	// fastTicks is how many ticks are judged together while it is raised fast.
 	fastTicks = 3
+	// aboveMost: once it was too much it is raised no further than to so many times what the disk has shown. What it cannot move makes
+	// misses wait, until they are hurt and it is lowered again.
+	aboveMost = 1.02
 	// restTicks: after it was lowered the budget stays for so many ticks.
 	restTicks = 15
 	// mostEarned bounds the patience that a load earns by the misses that it spares.
@@ -200,7 +203,7 @@ func (j *judge) raise() {
 		j.budget *= raiseFast
 		return
 	}
-	j.budget *= 1 + j.step
+	j.budget = max(j.budget, min(j.budget*(1+j.step), aboveMost*j.mostBytes))
 	j.step = min(2*j.step, mostSlow) // each time that does no harm it is less likely that the harm before was ours
 }
 
