@@ -51,8 +51,8 @@ type Options struct {
 	LockWait    time.Duration // how long a row lock is waited for; default 50 s
 
 	// OnPhase is told what Open is doing: the phases of StartReport by name, each as it begins, and how far it is, in percent, as
-	// often as that changes; below 0 where that is not known, which is everywhere but in the redo of a start without memory. Open
-	// waits for it.
+	// often as that changes; below 0 where that is not known, which is everywhere but in the reading of the log by a start without
+	// memory. Open waits for it.
 	OnPhase func(phase string, percent int)
 
 	// KeepPool leaves a pool that survived the size it has, whatever PoolSize says: for tools that look at a database and

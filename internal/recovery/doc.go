@@ -8,7 +8,7 @@
 //
 //  1. Analyze changes nothing. What it finds is a Plan, a value; Apply carries it out.
 //  2. There is one way back to a page: its image in the file, or zeroes, and its records of
-//     the kept log in order (replay). Redo at start, redo on first touch, and Repair are it.
+//     the kept log in order (replay). Redo on first touch, redo of the rest behind it, and Repair are it.
 //  3. All edits a group has for a page are applied, or none: a page whose LSN is at or above
 //     the group's end has them.
 //  4. The checkpoint never passes a change that is only in memory or in the log. While the
