@@ -72,6 +72,7 @@ func Open(ctx context.Context, db *hearth.DB, o Options) (*Backend, error) {
 		installLoadRule()
 		installViewRule()
 		installShowCreateRule()
+		installUpdateRule()
 	})
 	installDDLRule()
 	installParser(o.Parser)
