@@ -304,7 +304,7 @@ func (w *rewriting) changeRows(t *Table, alias, from string, sets []set, gone bo
 		for _, c := range t.primaryColumns() {
 			on = append(on, quoteName(c)+" = o."+old(c))
 		}
-		join(self, t.primary(), on, t.primaryColumns()[0])
+		join(self, t.primary(), on, t.beyondPrimary())
 	}
 	moved := t.primary() != nil && t.primary().hasAny(changed) // then every secondary entry moves, too
 	for _, x := range t.Indexes {
@@ -386,6 +386,13 @@ func (w *rewriting) children(t *Table, old func(string) string, changed []string
 			if err == nil {
 				if l := child.loose(); l != "" {
 					read += ", c." + quoteName(l)
+				} else if child.primary() != nil {
+					var same []string
+					for _, c := range child.primaryColumns() {
+						same = append(same, "r."+quoteName(c)+" = c."+quoteName(c))
+					}
+					joins = " STRAIGHT_JOIN " + quoteName(f.ChildSchema) + "." + quoteName(f.ChildTable) + " AS r FORCE INDEX (PRIMARY) ON " + strings.Join(same, " AND ")
+					read += ", r." + quoteName(child.beyondPrimary())
 				}
 				for i, x := range child.secondary() {
 					n := "q" + strconv.Itoa(i)

@@ -68,7 +68,7 @@ func (w *rewriting) insert(replaces bool) error {
 	default:
 		return unable("not understood")
 	}
-	var updates []string
+	var updates []set
 	w.until("on", "returning")
 	if w.duplicate() {
 		w.until("update")
@@ -76,8 +76,8 @@ func (w *rewriting) insert(replaces bool) error {
 		for _, a := range w.split(w.until("returning")) {
 			c := cursor{s: w.s, toks: a}
 			_, column, ok := c.tableName()
-			if col := t.column(column); ok && col != nil {
-				updates = append(updates, col.Name)
+			if col := t.column(column); ok && col != nil && c.atPunct('=') {
+				updates = append(updates, set{col.Name, w.overRow(a[c.i+1:])})
 			}
 		}
 	}
@@ -166,8 +166,19 @@ func (w *rewriting) probeRows(t *Table, rows []map[string][]token) {
 	}
 }
 
+// overRow is the expression of ON DUPLICATE KEY UPDATE if it speaks of the row that is there only; else none: the place of a
+// value that comes from the new row was probed with it.
+func (w *rewriting) overRow(expr []token) []token {
+	for i, t := range expr {
+		if called(w.s, expr, i) && (isWord(w.s, t, "values") || isWord(w.s, t, "value")) || t.kind == punct && w.s[t.start] == '.' {
+			return nil
+		}
+	}
+	return expr
+}
+
 // existing reads the rows that are there already under a unique key, with what changes of them.
-func (w *rewriting) existing(t *Table, rows []map[string][]token, updates []string, gone bool) error {
+func (w *rewriting) existing(t *Table, rows []map[string][]token, updates []set, gone bool) error {
 	for _, x := range t.Indexes {
 		if !x.Unique {
 			continue
@@ -182,13 +193,9 @@ func (w *rewriting) existing(t *Table, rows []map[string][]token, updates []stri
 				break
 			}
 		}
-		var sets []set
-		for _, u := range updates {
-			sets = append(sets, set{column: u})
-		}
 		for batch := range slices.Chunk(any, maxBatch) {
 			from := "FROM " + quoteName(t.Schema) + "." + quoteName(t.Name) + " AS t FORCE INDEX (" + quoteName(x.Name) + ") WHERE " + strings.Join(batch, " OR ")
-			if err := w.changeRows(t, "t", from, sets, gone); err != nil {
+			if err := w.changeRows(t, "t", from, updates, gone); err != nil {
 				return err
 			}
 		}

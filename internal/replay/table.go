@@ -87,6 +87,17 @@ func (t *Table) loose() string {
 	return ""
 }
 
+// beyondPrimary is a column that the primary key does not hold: a server that is asked for key columns alone may answer from
+// another index, or from what it was given. It is the key's first column if there is no other.
+func (t *Table) beyondPrimary() string {
+	for _, c := range t.Columns {
+		if !c.Generated && !t.primary().has(c.Name) {
+			return c.Name
+		}
+	}
+	return t.primaryColumns()[0]
+}
+
 func (x *Index) has(column string) bool {
 	return slices.ContainsFunc(x.Columns, func(c string) bool { return strings.EqualFold(c, column) })
 }
