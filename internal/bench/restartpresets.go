@@ -45,12 +45,13 @@ var RestartFigures = map[string]RestartFigure{
 		Before:   20 * time.Second, After: 2 * time.Minute,
 		Draw: drawing{title: backTitle, below: []restart.Below{belowReads}}.draw,
 	},
-	// The first minute under full load, and how far the load of the dump gets in it: the comparison with Aurora.
+	// The first minute under full load, and how much of the pool is there again: the comparison with Aurora. (MariaDB tells the progress of
+	// its load only in steps of 32 MiB, if at all; pages in memory are told by all.)
 	FigureFirstMinute: {
 		Cases:    []ServerCase{{Workload: WorkloadPoint, Spread: SpreadUniform, Stop: StopKill}},
 		Profiles: []string{ProfileHearthKept, ProfileHearthDump, ProfileInnoDBDump, ProfileInnoDBCold},
 		Before:   20 * time.Second, After: time.Minute,
-		Draw: drawing{title: minuteTitle, below: []restart.Below{belowLoad}}.draw,
+		Draw: drawing{title: minuteTitle, below: []restart.Below{belowPool}}.draw,
 	},
 	// Crashes under updates: blackout, and how fast log is gone through.
 	FigureCrash: {
@@ -94,7 +95,7 @@ func surviveTitle(c CaseRuns) string {
 			parts = append(parts, x.what+" ("+strings.Join(took, ", ")+")")
 		}
 	}
-	return "Back at 90 % of full speed after a kill under a TPC-C-like load: " + strings.Join(parts, ", ")
+	return "Back at 90" + unit + "% of full speed after a kill under a TPC-C-like load: " + strings.Join(parts, ", ")
 }
 
 // minuteTitle says what part of a minute's requests was served, or of less if less was measured.
@@ -109,7 +110,7 @@ func minuteTitle(c CaseRuns) string {
 	for _, p := range c.Profiles {
 		if len(p.Runs) > 0 {
 			served, _ := p.of(func(t *restart.Timeline) (float64, bool) { part, ok := t.ServedIn(span); return 100 * part, ok })
-			found = append(found, fmt.Sprintf("%s %.0f %%", p.Name, served))
+			found = append(found, fmt.Sprintf("%s %.0f%s%%", p.Name, served, unit))
 		}
 	}
 	return fmt.Sprintf("Served in the first %.0f seconds after kill -9, of what full speed would serve: %s", span.Seconds(), strings.Join(found, "; "))

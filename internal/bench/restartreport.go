@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -70,18 +71,8 @@ func sinceStop(t *restart.Timeline) (float64, bool) {
 	return t.Covered().Seconds(), false
 }
 
-// logBehind is how much log a crash at the stop had to look at, in bytes: what the server said last.
-func logBehind(t *restart.Timeline) (age float64, ok bool) {
-	for _, k := range t.Ticks {
-		if k.End > t.Stop {
-			break
-		}
-		if v, there := k.Facts[factAge]; there {
-			age, ok = v, true
-		}
-	}
-	return age, ok
-}
+// logBehind is how much log a crash at the stop had to look at, in bytes.
+func logBehind(t *restart.Timeline) (age float64, ok bool) { return t.FactBefore(factAge) }
 
 // logRate is that log over the blackout, in MiB/s, which is how the InnoDB recovery study gives it.
 func logRate(t *restart.Timeline) (float64, bool) {
@@ -148,15 +139,19 @@ func (p ProfileRuns) of(measure func(*restart.Timeline) (float64, bool)) (float6
 	return median(v), reached > len(p.Runs)/2
 }
 
+// unit is what stands between a number and its unit: a space at which no line is broken.
+const unit = "\u00a0"
+
 // seconds writes a span of time: "0.31 s", "7.2 s", "48 s", and "more than 120 s" if it was not reached.
 func seconds(s float64, reached bool) string {
-	text := fmt.Sprintf("%.0f s", s)
+	digits := 0
 	switch {
 	case s < 1:
-		text = fmt.Sprintf("%.2f s", s)
+		digits = 2
 	case s < 10:
-		text = fmt.Sprintf("%.1f s", s)
+		digits = 1
 	}
+	text := strconv.FormatFloat(s, 'f', digits, 64) + unit + "s"
 	if !reached {
 		return "more than " + text
 	}
@@ -172,8 +167,12 @@ type NamedPicture struct {
 // drawn is a picture of package chart.
 type drawn interface{ Save(base string) error }
 
-// pictureWindow smoothes what clients of a server see: with some hundred answers in a tick, ticks are noise.
-const pictureWindow = 500 * time.Millisecond
+// pictureWindow smoothes what clients of a server see: with some hundred answers in a tick, ticks are noise. A picture of more than
+// longPicture has points of a second.
+const (
+	pictureWindow = 500 * time.Millisecond
+	longPicture   = 45 * time.Second
+)
 
 // drawing says what the picture of one case shows.
 type drawing struct {
@@ -185,7 +184,7 @@ type drawing struct {
 // Counters that are drawn below.
 var (
 	belowReads = restart.Below{Fact: factPagesRead, Label: "pages read per second", Rate: true}
-	belowLoad  = restart.Below{Fact: factLoad, Label: "% of the dump loaded"}
+	belowPool  = restart.Below{Fact: factPages, Label: "% of the pages in memory", Share: true}
 	belowDirty = restart.Below{Fact: factDirty, Label: "dirty pages"}
 )
 
@@ -202,12 +201,16 @@ func (d drawing) draw(cfg ServerRestartConfig, all []CaseRuns) (pictures []Named
 			to = max(to, t.Covered().Seconds())
 			lines = append(lines, restart.Styled{Timeline: t, Label: p.Name, Color: p.Color, Dashed: p.Dash})
 		}
-		unit := "requests per second"
+		y := "requests per second"
 		if c.Case.Workload == WorkloadTPCC {
-			unit = "transactions per second"
+			y = "transactions per second"
+		}
+		window := pictureWindow
+		if to > longPicture.Seconds() {
+			window = time.Second
 		}
 		l := restart.Picture{
-			Title: d.title(c), Subtitle: cfg.subtitle(c.Case), Unit: unit, LogY: d.log, Window: pictureWindow,
+			Title: d.title(c), Subtitle: cfg.subtitle(c.Case), Unit: y, LogY: d.log, Window: window,
 			Mark: map[string]string{StopKill: "kill -9", StopClean: "stop"}[c.Case.Stop],
 			From: -min(cfg.Before.Seconds(), 10), To: to, Below: d.below,
 		}.Lines(lines)
@@ -251,7 +254,7 @@ func backTitle(c CaseRuns) string {
 			found = append(found, p.Name+" "+seconds(p.of(sinceStop)))
 		}
 	}
-	return "From the restart to 90 % of full speed: " + strings.Join(found, "; ")
+	return "From the restart to 90" + unit + "% of full speed: " + strings.Join(found, "; ")
 }
 
 // DrawRestarts is the picture of restarts that no figure was asked for.
@@ -277,6 +280,9 @@ func blackouts(cfg ServerRestartConfig, all []CaseRuns) []NamedPicture {
 				x, _ := dark(t)
 				bar.Runs = append(bar.Runs, x)
 			}
+			if warm, _ := p.of(func(t *restart.Timeline) (float64, bool) { return t.Warm(), true }); warm < keepingUp*c.Case.Rate {
+				bar.Text += fmt.Sprintf(" (served only %s/s)", thousands(warm))
+			}
 			if rate, ok := p.of(logRate); ok && !p.keeps() {
 				bar.Text += fmt.Sprintf(" (%.1f MiB/s of log)", rate)
 			}
@@ -296,12 +302,15 @@ func blackouts(cfg ServerRestartConfig, all []CaseRuns) []NamedPicture {
 		if lo, hi := seconds(s[0], true), seconds(s[1], true); lo == hi {
 			found = append(found, name+" "+lo)
 		} else {
-			found = append(found, fmt.Sprintf("%s %s to %s", name, strings.TrimSuffix(lo, " s"), hi))
+			found = append(found, fmt.Sprintf("%s %s to %s", name, strings.TrimSuffix(lo, unit+"s"), hi))
 		}
 	}
 	b.Title = "Dark after kill -9 under updates: " + strings.Join(found, "; ")
 	return []NamedPicture{{"", b}}
 }
+
+// keepingUp is the part of the requests that arrive that a server has to answer to be called not saturated.
+const keepingUp = 0.95
 
 // blackoutFloor is where the axis of blackouts begins, in seconds.
 const blackoutFloor = 0.01
@@ -309,7 +318,7 @@ const blackoutFloor = 0.01
 func caseName(c ServerCase) string {
 	rate := "saturated"
 	if c.Rate > 0 {
-		rate = thousands(c.Rate) + "/s"
+		rate = thousands(c.Rate) + "/s arriving"
 	}
 	return rate + ", " + c.Spread
 }

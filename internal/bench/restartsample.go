@@ -19,7 +19,7 @@ type sampler struct {
 
 func newSampler(s *peer.Server) *sampler { return &sampler{server: s} }
 
-// Facts of a server, under the names they have in timelines.
+// Facts of a server, under the names they have in timelines, besides factPages.
 const (
 	factReads         = "pool reads"           // pages somebody waited for, since the start
 	factPagesRead     = "pages read"           // with those that were read ahead or loaded, since the start
@@ -35,7 +35,7 @@ const (
 // statusFacts are the counters by their name in SHOW GLOBAL STATUS, in which all servers agree.
 var statusFacts = map[string]string{
 	"innodb_buffer_pool_reads": factReads, "innodb_pages_read": factPagesRead, "innodb_buffer_pool_pages_dirty": factDirty,
-	"innodb_checkpoint_age": factAge, "innodb_lsn_current": factLSN, "rocksdb_block_cache_miss": factCacheMisses,
+	"innodb_buffer_pool_pages_data": factPages, "innodb_checkpoint_age": factAge, "innodb_lsn_current": factLSN, "rocksdb_block_cache_miss": factCacheMisses,
 }
 
 const loadStatus = "innodb_buffer_pool_load_status"

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -134,5 +135,12 @@ func TestBars(t *testing.T) {
 	}
 	if err := (Bars{}).Save(base); !errors.Is(err, ErrEmpty) {
 		t.Errorf("got %v, want ErrEmpty", err)
+	}
+}
+
+func TestWrapKeepsANumberWithItsUnit(t *testing.T) {
+	got := wrap("memory kept 93\u00a0% of all", func(s string) bool { return len([]rune(s)) <= 14 })
+	if want := []string{"memory kept", "93\u00a0% of all"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -73,10 +73,10 @@ func head(c draw.Canvas, t theme, title, subtitle string, keys []key) draw.Canva
 	return draw.Crop(c, 0, 0, 0, y-c.Max.Y)
 }
 
-// wrap breaks s between words so that each line fits.
+// wrap breaks s between words so that each line fits. A no-break space (U+00A0) is not between words: "93 %" stays together.
 func wrap(s string, fits func(string) bool) (lines []string) {
 	now := ""
-	for word := range strings.FieldsSeq(s) {
+	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ' ' }) {
 		if next := strings.TrimSpace(now + " " + word); now == "" || fits(next) {
 			now = next
 			continue

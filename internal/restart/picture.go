@@ -26,6 +26,7 @@ type Below struct {
 	Fact  string // of Tick.Facts
 	Label string // with unit
 	Rate  bool   // it only grows: draw what it grows by a second
+	Share bool   // draw it in percent of the last value before the restart
 }
 
 // Styled is a timeline with its place in the picture.
@@ -71,11 +72,16 @@ const factGap = 4 * time.Second
 func (b Below) points(t *Timeline) (points []chart.Point) {
 	var at int64
 	var last float64
+	whole := 100.0
+	if b.Share {
+		whole, _ = t.FactBefore(b.Fact)
+	}
 	for _, k := range t.Ticks {
 		v, ok := k.Facts[b.Fact]
-		if !ok {
+		if !ok || whole == 0 {
 			continue
 		}
+		v *= 100 / whole
 		x := float64(k.End-t.Stop) / 1e9
 		away := at != 0 && (k.End-at > int64(factGap) || at < t.Stop && k.End >= t.Stop)
 		if away {

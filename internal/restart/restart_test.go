@@ -3,6 +3,7 @@ package restart
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"sync/atomic"
@@ -169,5 +170,60 @@ func TestCageHoldsTheDiskBack(t *testing.T) {
 	}
 	if took := time.Since(start); took < 500*time.Millisecond {
 		t.Errorf("16 MiB at 16 MiB/s took %v", took)
+	}
+}
+
+// withFacts is a timeline of ten seconds around the stop in which a counter grows by 50 a second and begins again after it.
+func withFacts() *Timeline {
+	line := &Timeline{Stop: 1_000 * int64(time.Second)}
+	for n := -100; n < 100; n++ {
+		k := Tick{Begin: line.Stop + int64(n)*int64(Every), End: line.Stop + int64(n+1)*int64(Every), Done: 10}
+		if n >= 0 && n < 50 {
+			k.Done = 0
+		}
+		if (n+100)%10 == 5 && (n < 0 || n >= 20) {
+			k.Facts = map[string]float64{"count": float64((n+100)%100) * 5, "level": 200 + float64(n)}
+		}
+		line.Ticks = append(line.Ticks, k)
+	}
+	return line
+}
+
+// A counter is drawn as its growth and never over the restart; a level as a share of what it was before.
+func TestFactsUnderThePicture(t *testing.T) {
+	line := withFacts()
+	gap := 0
+	for _, p := range (Below{Fact: "count", Rate: true}).points(line) {
+		switch {
+		case math.IsNaN(p.Y):
+			gap++
+		case p.Y < 49 || p.Y > 51:
+			t.Errorf("at %.1f s: grows by %v a second, want 50", p.X, p.Y)
+		case p.X > 0 && p.X < 2.9:
+			t.Errorf("a rate at %.1f s, when only one value was known", p.X)
+		}
+	}
+	if gap != 1 {
+		t.Errorf("%d gaps, want one at the restart", gap)
+	}
+	level := (Below{Fact: "level", Share: true}).points(line)
+	if last := level[len(level)-1].Y; last < 151 || last > 152 { // 295 of 195
+		t.Errorf("got %v %%, want 151", last)
+	}
+	if v, ok := line.FactBefore("level"); !ok || v != 195 {
+		t.Errorf("before the stop: got %v, %v, want 195", v, ok)
+	}
+	if got := (Below{Fact: "nobody's", Share: true}).points(line); len(got) != 0 {
+		t.Errorf("points of a fact that nobody told: %v", got)
+	}
+}
+
+func TestServedIn(t *testing.T) {
+	line := withFacts()
+	if got, ok := line.ServedIn(10 * time.Second); !ok || got < 0.49 || got > 0.51 {
+		t.Errorf("served in ten seconds, dark for five of them: got %v, %v, want a half", got, ok)
+	}
+	if _, ok := line.ServedIn(11 * time.Second); ok {
+		t.Error("eleven seconds were not measured")
 	}
 }

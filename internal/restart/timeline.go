@@ -79,6 +79,19 @@ func (t *Timeline) Warm() float64 {
 	return before[len(before)/2]
 }
 
+// FactBefore is what the server said last of a fact before the stop; false if it said nothing.
+func (t *Timeline) FactBefore(fact string) (v float64, ok bool) {
+	for _, k := range t.Ticks {
+		if k.End > t.Stop {
+			break
+		}
+		if x, there := k.Facts[fact]; there {
+			v, ok = x, true
+		}
+	}
+	return v, ok
+}
+
 // silence around the restart. Where it is not known exactly it is the longest time without an answer that ends after the stop.
 func (t *Timeline) silence() (last, first int64) {
 	if t.First != 0 {
