@@ -18,6 +18,8 @@ type benchVerb struct {
 	Attach      benchAttachVerb      `cmd:"" help:"Measure how long after kill -9 the next process answers."`
 	AttachChild benchAttachChildVerb `cmd:"" hidden:"" help:"The process that attach kills."`
 
+	Warmth benchWarmthVerb `cmd:"" help:"Measure what counting heat and dumping it costs, what a dump does to readers, and how fast it is loaded: alone, beside fio, and beside readers."`
+
 	SQL     benchSQLVerb     `cmd:"" name:"sql" help:"Run sysbench against hearth and MariaDB, in turn."`
 	Restart benchRestartVerb `cmd:"" help:"Measure what users notice of a restart, second by second: of hearth and of MariaDB, or (--embedded) of the engine inside a process."`
 

@@ -14,6 +14,7 @@ func TestCommandLine(t *testing.T) {
 		{"heat", "show", "list.heat", "--json"},
 		{"heat", "verify", "list.heat"},
 		append([]string{"bench", "engine", "--systems", "hearth,bbolt", "--threads", "1"}, shared...),
+		append([]string{"bench", "warmth", "--parts", "heat,dump-stall", "--size", "1GiB"}, shared...),
 		append([]string{"bench", "attach", "--pools", "1GiB,2GiB"}, shared...),
 		append([]string{"torture", "--kills", "10", "--pool", "8MiB", "--rows", "100", "--durability", "process"}, shared...),
 		append([]string{"torture", "engine", "--kills", "10"}, shared...),

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/hearthdb/hearth"
 )
 
 // errNoFio is told, not failed on: without fio there is just nothing to compare with.
@@ -18,12 +20,17 @@ var errNoFio = errors.New("fio is not installed (on Debian: apt-get install fio)
 // fioRandomReads asks fio how many random reads of 16 KiB per second the disk gives when
 // depth of them are always under way, past the page cache, from an existing file.
 func fioRandomReads(ctx context.Context, file string, depth int, d time.Duration) (readsPerSecond float64, err error) {
+	return fioReadsOf(ctx, file, hearth.PageSize>>10, depth, d)
+}
+
+// fioReadsOf asks for reads of so many KiB.
+func fioReadsOf(ctx context.Context, file string, kib, depth int, d time.Duration) (readsPerSecond float64, err error) {
 	fio, err := exec.LookPath("fio")
 	if err != nil {
 		return 0, errNoFio
 	}
 	cmd := exec.CommandContext(ctx, fio,
-		"--name=randread", "--filename="+file, "--readonly", "--rw=randread", "--bs=16k",
+		"--name=randread", "--filename="+file, "--readonly", "--rw=randread", fmt.Sprintf("--bs=%dk", kib),
 		"--direct=1", "--ioengine=libaio", fmt.Sprintf("--iodepth=%d", depth),
 		"--time_based", fmt.Sprintf("--runtime=%dms", d.Milliseconds()), "--output-format=json")
 	var stderr bytes.Buffer

@@ -212,6 +212,11 @@ const (
 	factLoaded  = "loaded" // pages, by the prewarm
 	factTotal   = "total"  // pages, in its dump
 	factPrewarm = "prewarm bytes/s"
+	factBudget  = "budget bytes/s"     // that the prewarm gives itself and the readers, beside contending readers
+	factAlone   = "miss alone, us"     // how long a miss took when the prewarm paused
+	factBeside  = "miss beside, us"    // how long it takes beside the prewarm
+	factMost    = "most bytes/s"       // that the disk has shown
+	factOp      = "bytes an operation" // takes as long as
 )
 
 func (c *restartChild) facts() map[string]float64 {
@@ -222,5 +227,7 @@ func (c *restartChild) facts() map[string]float64 {
 	return map[string]float64{
 		factPages: float64(s.Pool.Frames - s.Pool.Free), factMisses: float64(s.Pool.Misses),
 		factLoaded: float64(w.Loaded), factTotal: float64(w.Total), factPrewarm: w.BytesPerSecond,
+		factBudget: w.Device.Budget, factAlone: 1e6 * w.Device.MissAlone, factBeside: 1e6 * w.Device.MissLatency,
+		factMost: w.Device.BytesPerSecond, factOp: w.Device.OpBytes,
 	}
 }
