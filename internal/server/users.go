@@ -19,6 +19,9 @@ var _ mysql_db.MySQLDbPersistence = userStore{}
 // Persist implements mysql_db.MySQLDbPersistence. GMS calls it inside of a statement but not for its transaction: users are
 // kept when it returns.
 func (u userStore) Persist(ctx *gms.Context, data []byte) error {
+	if s := sql.SessionOf(ctx); s != nil && s.Fakes() {
+		return fmt.Errorf("keep users: the session fakes changes")
+	}
 	db, d := u.backend.DB(), u.backend.Dict()
 	tx, err := db.Begin(ctx, hearth.TxOptions{})
 	if err != nil {

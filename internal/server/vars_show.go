@@ -24,8 +24,8 @@ func (list firstOf) Build(ctx *gms.Context, n gms.Node, row gms.Row) (gms.RowIte
 	return nil, nil
 }
 
-// shows builds the nodes of SHOW VARIABLES and SHOW STATUS. GMS's own print booleans as numbers, sets of globals as bits, and
-// for a session the status of the whole server.
+// shows builds the nodes of SHOW VARIABLES, SHOW STATUS and SHOW WARNINGS. GMS's own print booleans as numbers, sets of globals as
+// bits, for a session the status of the whole server, and the last warning first.
 type shows struct{ server *Server }
 
 // Build implements gms.NodeExecBuilder: nil for other nodes.
@@ -33,6 +33,12 @@ func (b shows) Build(ctx *gms.Context, n gms.Node, _ gms.Row) (gms.RowIter, erro
 	switch n := n.(type) {
 	case *plan.ShowVariables:
 		return showVariables(ctx, n)
+	case plan.ShowWarnings: // GMS's order is the most recent first
+		list := make([]gms.Row, len(n))
+		for i, w := range n {
+			list[len(n)-1-i] = gms.NewRow(w.Level, w.Code, w.Message)
+		}
+		return gms.RowsToRowIter(list...), nil
 	case *plan.ShowStatus:
 		if *n == *plan.NewShowStatus(true) {
 			return rowsOf(b.server.statusRows(nil)), nil

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"database/sql"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -218,4 +220,52 @@ func TestRegexpLimits(t *testing.T) {
 	failsWith(t, err, 3698)
 	_, err = c.ExecContext(t.Context(), "SET GLOBAL regexp_time_limit = 2147483648")
 	failsWith(t, err, 1231)
+}
+
+// TestShowOrder: warnings come in the order in which they came about.
+func TestShowOrder(t *testing.T) {
+	c := conn(t, open(t, start(t)))
+	exec(t, c, "CREATE TABLE t (a INT PRIMARY KEY, b INT, c INT, UNIQUE (b, c), INDEX x (c, b))")
+	exec(t, c, "INSERT INTO t VALUES (1, 1, 1)")
+	exec(t, c, "INSERT IGNORE INTO t VALUES (1, 2, 2), (2, 1, 1)")
+	got := rows(t, c, "SHOW WARNINGS")
+	if len(got) != 2 || !strings.Contains(got[0], "'1'") || !strings.Contains(got[1], "'1-1'") {
+		t.Errorf("warnings %q", got)
+	}
+	if one := rows(t, c, "SHOW WARNINGS LIMIT 1"); len(one) != 1 || one[0] != got[0] {
+		t.Errorf("with LIMIT 1 %q", one)
+	}
+}
+
+// TestCardinality: SHOW INDEX says how many values there are, as far as it is known.
+func TestCardinality(t *testing.T) {
+	c := conn(t, open(t, start(t)))
+	exec(t, c, "CREATE TABLE t (a INT PRIMARY KEY, b INT, c VARCHAR(10), INDEX x (c, b))")
+	for i := range 60 {
+		exec(t, c, fmt.Sprintf("INSERT INTO t VALUES (%d, %d, 'c%d')", i, i%10, i%3))
+	}
+	cardinalities := func() (list []string) {
+		r, err := c.QueryContext(t.Context(), "SHOW INDEX FROM t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		columns, _ := r.Columns()
+		for r.Next() {
+			values := make([]any, len(columns))
+			for i := range values {
+				values[i] = new(sql.NullString)
+			}
+			if err := r.Scan(values...); err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, values[slices.Index(columns, "Cardinality")].(*sql.NullString).String)
+		}
+		return list
+	}
+	if got := cardinalities(); len(got) != 3 || got[0] == "" || got[0] == "0" || got[1] != "" || got[2] == "" {
+		t.Errorf("nobody has counted, and there are %q", got)
+	}
+	exec(t, c, "ANALYZE TABLE t")
+	expect(t, cardinalities(), "60", "3", "30")
 }

@@ -23,24 +23,25 @@ func (p *statistics) AnalyzeTable(ctx *gms.Context, t gms.Table, _ string) error
 	if err != nil {
 		return err
 	}
-	found := make([]gms.Statistic, 0, len(d.indexes))
+	found, distinct := make([]gms.Statistic, 0, len(d.indexes)), make(map[string][]uint64, len(d.indexes))
 	for _, x := range d.indexes {
-		s, err := x.analyze(ctx, st.rows)
+		s, parts, err := x.analyze(ctx, st.rows)
 		if err != nil {
 			return err
 		}
-		found = append(found, s)
+		found, distinct[x.name] = append(found, s), parts
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	analyzed := *st
-	analyzed.analyzed, analyzed.analyzedAt = found, st.rows
+	analyzed.analyzed, analyzed.distinct, analyzed.analyzedAt = found, distinct, st.rows
 	p.tables[d.rec.ID] = &analyzed
 	return nil
 }
 
-// analyze counts entries, distinct keys and NULLs, and makes a histogram of buckets that hold about equally many entries.
-func (x *Index) analyze(ctx *gms.Context, estimate uint64) (gms.Statistic, error) {
+// analyze counts entries, distinct keys and NULLs, and makes a histogram of buckets that hold about equally many entries. distinct are the
+// distinct values of the first part, of the first two, and so on.
+func (x *Index) analyze(ctx *gms.Context, estimate uint64) (_ gms.Statistic, distinct []uint64, _ error) {
 	t := x.def.plain.table
 	t.columns = make([]int, len(x.parts))
 	for i, p := range x.parts {
@@ -48,7 +49,7 @@ func (x *Index) analyze(ctx *gms.Context, estimate uint64) (gms.Statistic, error
 	}
 	s := &scan{table: t, index: x, intervals: everything}
 	if err := s.open(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer s.Close(ctx)
 
@@ -57,17 +58,24 @@ func (x *Index) analyze(ctx *gms.Context, estimate uint64) (gms.Statistic, error
 	var buckets []gms.HistogramBucket
 	var first, last gms.Row
 	var key []byte // of the row before
+	distinct = make([]uint64, len(x.parts))
+	ends := make([]int, len(x.parts))
 	for {
 		row, err := s.Next(ctx)
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		own, err := x.own(s.cursor.Key())
+		own, err := x.own(s.cursor.Key(), ends)
 		if err != nil {
-			return nil, s.damaged(err)
+			return nil, nil, s.damaged(err)
+		}
+		for i, end := range ends {
+			if first == nil || !bytes.HasPrefix(key, own[:end]) {
+				distinct[i]++
+			}
 		}
 		fresh := first == nil || !bytes.Equal(own, key)
 		if fresh && bucket.rows >= depth {
@@ -87,19 +95,20 @@ func (x *Index) analyze(ctx *gms.Context, estimate uint64) (gms.Statistic, error
 	}
 	st, err := x.statistic(all.rows, all.distinct, all.nulls, buckets)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return st.WithLowerBound(first), nil
+	return st.WithLowerBound(first), distinct, nil
 }
 
-// own is the head of an entry's key that holds the index's own columns.
-func (x *Index) own(key []byte) ([]byte, error) {
+// own is the head of an entry's key that holds the index's own columns, and in ends where each of them ends.
+func (x *Index) own(key []byte, ends []int) ([]byte, error) {
 	rest := key
 	for i := range x.parts {
 		var err error
 		if _, rest, err = x.key.Split(rest, i); err != nil {
 			return nil, err
 		}
+		ends[i] = len(key) - len(rest)
 	}
 	return key[:len(key)-len(rest)], nil
 }

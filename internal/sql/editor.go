@@ -53,16 +53,16 @@ func newEditor(ctx *gms.Context, t *table) *editor {
 }
 
 // Inserter implements gms.InsertableTable.
-func (t *table) Inserter(ctx *gms.Context) gms.RowInserter { return newEditor(ctx, t) }
+func (t *table) Inserter(ctx *gms.Context) gms.RowInserter { return editorOf(ctx, t) }
 
 // Updater implements gms.UpdatableTable.
-func (t *table) Updater(ctx *gms.Context) gms.RowUpdater { return newEditor(ctx, t) }
+func (t *table) Updater(ctx *gms.Context) gms.RowUpdater { return editorOf(ctx, t) }
 
 // Deleter implements gms.DeletableTable.
-func (t *table) Deleter(ctx *gms.Context) gms.RowDeleter { return newEditor(ctx, t) }
+func (t *table) Deleter(ctx *gms.Context) gms.RowDeleter { return editorOf(ctx, t) }
 
 // Replacer implements gms.ReplaceableTable.
-func (t *table) Replacer(ctx *gms.Context) gms.RowReplacer { return newEditor(ctx, t) }
+func (t *table) Replacer(ctx *gms.Context) gms.RowReplacer { return editorOf(ctx, t) }
 
 // writeTx is the session's transaction, to write in. A temporary table may be written in one that is READ ONLY.
 func (e *editor) writeTx(ctx *gms.Context) (*hearth.Tx, error) {
@@ -120,6 +120,11 @@ func (e *editor) open(ctx *gms.Context) error {
 	if err != nil {
 		return err
 	}
+	e.tx = tx
+	return e.openTrees(ctx)
+}
+
+func (e *editor) openTrees(ctx *gms.Context) error {
 	rows, err := e.session.Tree(ctx, e.def.rec.RowTree())
 	if err != nil {
 		return err
@@ -137,7 +142,7 @@ func (e *editor) open(ctx *gms.Context) error {
 	if e.guard, err = newGuard(ctx, e.def); err != nil {
 		return err
 	}
-	e.tx, e.rows = tx, rows
+	e.rows = rows
 	return nil
 }
 

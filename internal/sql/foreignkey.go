@@ -16,7 +16,7 @@ import (
 var _ gms.ForeignKeyTable = (*Table)(nil)
 
 // GetForeignKeyEditor implements gms.ForeignKeyTable.
-func (t *table) GetForeignKeyEditor(ctx *gms.Context) gms.ForeignKeyEditor { return newEditor(ctx, t) }
+func (t *table) GetForeignKeyEditor(ctx *gms.Context) gms.ForeignKeyEditor { return editorOf(ctx, t) }
 
 // GetDeclaredForeignKeys implements gms.ForeignKeyTable. GMS changes what it gets.
 func (t *table) GetDeclaredForeignKeys(ctx *gms.Context) ([]gms.ForeignKeyConstraint, error) {

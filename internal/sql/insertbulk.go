@@ -67,7 +67,7 @@ func (s *Session) bulkTable(ctx *gms.Context, in *bulk.Insert) (*Table, error) {
 		return nil, err
 	}
 	t, ok := found.(*Table)
-	if !ok || t.def.rec.Temporary || s.rewriting != nil {
+	if !ok || t.def.rec.Temporary || s.rewriting != nil || s.faking {
 		return nil, nil
 	}
 	rec := t.def.rec

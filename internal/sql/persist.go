@@ -13,6 +13,9 @@ import (
 
 // PersistGlobal implements gms.PersistableSession: the value is in the dictionary, and is there after a restart.
 func (s *Session) PersistGlobal(ctx *gms.Context, name string, value any) error {
+	if s.settings.fake {
+		return errFakes()
+	}
 	v, _, ok := gms.SystemVariables.GetGlobal(name)
 	if !ok {
 		return gms.ErrUnknownSystemVariable.New(name)
@@ -30,6 +33,9 @@ func (s *Session) PersistGlobal(ctx *gms.Context, name string, value any) error 
 
 // RemovePersistedGlobal implements gms.PersistableSession.
 func (s *Session) RemovePersistedGlobal(name string) error {
+	if s.settings.fake {
+		return errFakes()
+	}
 	if _, _, ok := gms.SystemVariables.GetGlobal(name); !ok {
 		return gms.ErrUnknownSystemVariable.New(name)
 	}
@@ -38,6 +44,9 @@ func (s *Session) RemovePersistedGlobal(name string) error {
 
 // RemoveAllPersistedGlobals implements gms.PersistableSession.
 func (s *Session) RemoveAllPersistedGlobals() error {
+	if s.settings.fake {
+		return errFakes()
+	}
 	return s.backend.changeVariables(func(c *dict.Change) error {
 		for name := range c.Schema().Variables() {
 			if err := c.DropVariable(name); err != nil {

@@ -20,6 +20,9 @@ func (r *runner) QueryWithBindings(ctx *gms.Context, query string, parsed sqlpar
 	if s == nil {
 		return r.engine.QueryWithBindings(ctx, query, parsed, bindings, flags)
 	}
+	if err := s.RefuseFake(parsed); err != nil {
+		return nil, nil, nil, err
+	}
 	if err := s.drainCursors(ctx); err != nil {
 		return nil, nil, nil, err
 	}

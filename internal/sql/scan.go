@@ -37,6 +37,7 @@ type scan struct {
 	want    []int   // ordinals to decode; nil: all
 	buf     []byte  // the last value that was read
 	moved   map[string]bool
+	faked   bool // it would lock the rows, but changes are faked
 }
 
 // everything is the interval of all rows.
@@ -73,6 +74,7 @@ func (s *scan) open(ctx *gms.Context) (err error) {
 	}
 	s.decoded = make(gms.Row, len(s.def.rec.Columns))
 	s.covered = s.lock.mode == lockNone && s.index != nil && s.index.entries != nil && s.want != nil && s.index.entries.Covers(s.want)
+	s.fake()
 	return nil
 }
 
@@ -147,9 +149,12 @@ func (s *scan) move(in *interval) bool {
 
 // get reads the one entry whose key is known.
 func (s *scan) get(in *interval) (bool, error) {
-	s.session.examined++
 	if s.lock.mode != lockNone && s.tree == s.rows {
-		return s.lockRow(in.lo, nil)
+		ok, err := s.lockRow(in.lo, nil)
+		if ok {
+			s.session.examined++
+		}
+		return ok, err
 	}
 	value, err := s.tree.GetWith(s.buf[:0], in.lo, s.opts)
 	if errors.Is(err, hearth.ErrKeyNotFound) {
@@ -159,6 +164,7 @@ func (s *scan) get(in *interval) (bool, error) {
 		return false, err
 	}
 	s.buf = value
+	s.session.examined++
 	if s.lock.mode != lockNone {
 		return s.locked(in, in.lo)
 	}
@@ -169,7 +175,7 @@ func (s *scan) get(in *interval) (bool, error) {
 func (s *scan) read(key, value []byte) (bool, error) {
 	switch {
 	case s.tree == s.rows:
-		return s.decode(value)
+		return s.whole(key, value)
 	case s.covered:
 		return true, s.damaged(s.index.entries.Decode(key, value, s.decoded, s.want))
 	}
@@ -180,11 +186,24 @@ func (s *scan) read(key, value []byte) (bool, error) {
 	row, err := s.rows.GetWith(nil, rowKey, s.opts)
 	if err != nil {
 		if errors.Is(err, hearth.ErrKeyNotFound) {
+			if s.faked && s.latest { // it is not locked, and may have gone
+				return false, nil
+			}
 			return false, s.damaged(fmt.Errorf("the entry %x has no row", key))
 		}
 		return false, err
 	}
-	return s.decode(row)
+	return s.whole(rowKey, row)
+}
+
+// whole decodes a row. One that would be locked, of a table without a primary key, is remembered.
+func (s *scan) whole(key, value []byte) (bool, error) {
+	if s.faked && s.def.keyless() {
+		if err := s.session.rememberRow(s.def, key, value); err != nil {
+			return false, s.damaged(err)
+		}
+	}
+	return s.decode(value)
 }
 
 func (s *scan) decode(value []byte) (bool, error) {

@@ -25,6 +25,7 @@ type Session struct {
 	rewriting    *rewriting          // GMS rewrites a table; nil: no
 	viewDatabase string              // of a view that the statement uses while no database is selected
 	tableComment string              // of the CREATE TABLE that runs, see rewriteDDL
+	faking       bool                // innodb_fake_changes when the client's statement began
 	analyzed     bool                // GMS has begun to analyze the client's statement
 	calling      bool                // the client's statement is a CALL: statements in the procedure end transactions as a client's do
 	defining     bool                // the client's statement makes a view
@@ -76,6 +77,9 @@ func (s *Session) WriteTx(ctx *gms.Context) (*hearth.Tx, error) {
 
 // writeTx is WriteTx in a transaction that may be READ ONLY: for temporary tables.
 func (s *Session) writeTx(ctx *gms.Context) (*hearth.Tx, error) {
+	if s.faking {
+		return nil, errFakes()
+	}
 	t, err := s.transaction(ctx)
 	if err != nil {
 		return nil, err

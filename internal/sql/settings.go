@@ -36,6 +36,7 @@ type settings struct {
 	metadataWait time.Duration // of metadata locks
 	autoStep     uint64        // auto_increment_increment
 	autoOffset   uint64        // auto_increment_offset
+	fake         bool          // innodb_fake_changes
 }
 
 // watched are the variables that settings are made of.
@@ -49,6 +50,7 @@ var watched = map[string]bool{
 	"tx_read_only":             true,
 	"innodb_lock_wait_timeout": true,
 	"lock_wait_timeout":        true,
+	fakeVariable:               true,
 }
 
 // aliases: MySQL has two names for these; GMS keeps two values.
@@ -65,6 +67,7 @@ func (s *Session) readSettings(ctx *gms.Context) {
 		lockWait:     time.Duration(s.intVariable(ctx, "innodb_lock_wait_timeout", defaultLockWaitSec)) * time.Second,
 		autoStep:     uint64(max(s.intVariable(ctx, "auto_increment_increment", 1), 1)),
 		autoOffset:   uint64(max(s.intVariable(ctx, "auto_increment_offset", 1), 1)),
+		fake:         s.intVariable(ctx, fakeVariable, 0) != 0,
 		metadataWait: time.Duration(s.intVariable(ctx, "lock_wait_timeout", 31536000)) * time.Second,
 	}
 }
@@ -91,6 +94,11 @@ func (s *Session) intVariable(ctx *gms.Context, name string, otherwise int64) in
 
 // SetSessionVariable implements gms.Session.
 func (s *Session) SetSessionVariable(ctx *gms.Context, name string, value any) error {
+	if strings.EqualFold(name, fakeVariable) {
+		if err := s.mayToggle(); err != nil {
+			return err
+		}
+	}
 	if err := s.BaseSession.SetSessionVariable(ctx, name, value); err != nil {
 		return err
 	}
@@ -148,6 +156,13 @@ func defineVariables() (err error) {
 				Dynamic: true,
 				Type:    types.NewSystemIntType("innodb_lock_wait_timeout", 1, maxLockWaitSec, false),
 				Default: int64(defaultLockWaitSec),
+			},
+			&gms.MysqlSystemVariable{
+				Name:    fakeVariable,
+				Scope:   gms.GetMysqlScope(gms.SystemVariableScope_Session),
+				Dynamic: true,
+				Type:    types.NewSystemBoolType(fakeVariable),
+				Default: int8(0),
 			},
 			&gms.MysqlSystemVariable{
 				Name:    "innodb_flush_log_at_trx_commit",

@@ -22,7 +22,7 @@ func (s *Session) AdaptShow(ctx *gms.Context, n gms.Node) (gms.Node, error) {
 		case *plan.ShowColumns:
 			rows, err = showColumns(ctx, show)
 		case *plan.ShowIndexes:
-			rows = showIndexes(show)
+			rows, err = showIndexes(ctx, show)
 		case *plan.ShowEvents:
 			rows, err = showEvents(ctx, show)
 		}
@@ -161,15 +161,19 @@ func columnKey(rec *dict.Table, column int) string {
 	return key
 }
 
-// showIndexes of a table of ours; nil for one of others. How many values an index has is not known.
-func showIndexes(show *plan.ShowIndexes) (list []gms.Row) {
+// showIndexes of a table of ours; nil for one of others.
+func showIndexes(ctx *gms.Context, show *plan.ShowIndexes) (list []gms.Row, err error) {
 	table, ok := show.Child.(*plan.ResolvedTable)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	d := definitionOf(table.Table)
 	if d == nil {
-		return nil
+		return nil, nil
+	}
+	st, err := d.backend.stats.of(ctx, d)
+	if err != nil {
+		return nil, err
 	}
 	list = []gms.Row{}
 	add := func(name, comment string, unique bool, parts []dict.Part) {
@@ -185,7 +189,8 @@ func showIndexes(show *plan.ShowIndexes) (list []gms.Row) {
 			if d.rec.Columns[p.Column].Nullable {
 				null = "YES"
 			}
-			list = append(list, gms.Row{d.rec.Name, others, name, i + 1, d.rec.Columns[p.Column].Name, "A", nil, prefix, nil, null,
+			list = append(list, gms.Row{d.rec.Name, others, name, i + 1, d.rec.Columns[p.Column].Name, "A",
+				st.cardinality(name, i+1, len(parts)), prefix, nil, null,
 				"BTREE", "", comment, "YES", nil})
 		}
 	}
@@ -199,5 +204,5 @@ func showIndexes(show *plan.ShowIndexes) (list []gms.Row) {
 			}
 		}
 	}
-	return list
+	return list, nil
 }

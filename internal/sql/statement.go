@@ -13,6 +13,7 @@ type statement struct {
 	undo   hearth.Savepoint
 	change dict.Mark // of the transaction's DDL, if there was some
 	seen   seenRows
+	fakes  *fakes // nil: none
 }
 
 // ValidateSession implements gms.Session: GMS calls it at the begin of every statement, of those in procedures too.
@@ -23,6 +24,7 @@ func (s *Session) ValidateSession(ctx *gms.Context) error {
 		}
 		s.stmts = append(s.stmts[:0], statement{})
 		s.examined, s.waited = 0, 0
+		s.faking = s.settings.fake
 		s.analyzed, s.calling, s.defining, s.cursors, s.built = false, false, false, nil, 0
 	} else {
 		s.stmts[len(s.stmts)-1] = statement{}

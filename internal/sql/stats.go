@@ -41,7 +41,8 @@ type tableStats struct {
 	guessed  []gms.Statistic // made from rows, one for each index
 	analyzed []gms.Statistic // nil: nobody has
 
-	analyzedAt uint64 // rows, estimated then
+	distinct   map[string][]uint64 // by index, see Index.analyze
+	analyzedAt uint64              // rows, estimated then
 }
 
 var _ gms.StatsProvider = (*statistics)(nil)
@@ -66,7 +67,7 @@ func (p *statistics) of(ctx *gms.Context, d *definition) (*tableStats, error) {
 	fresh := &tableStats{version: d.rec.Version, rows: n, at: now}
 	if st != nil && st.version == d.rec.Version {
 		if st.analyzed != nil && !st.stale(n) {
-			fresh.analyzed, fresh.analyzedAt = st.analyzed, st.analyzedAt
+			fresh.analyzed, fresh.distinct, fresh.analyzedAt = st.analyzed, st.distinct, st.analyzedAt
 		}
 		if st.rows == n {
 			fresh.guessed = st.guessed
@@ -150,6 +151,20 @@ func (x *Index) statistic(rows, distinct, nulls uint64, buckets []gms.HistogramB
 		return nil, err
 	}
 	return st.WithFuncDeps(fds).WithColSet(set), nil
+}
+
+// cardinality is how many values the first parts of an index have, by what the planner knows. Of an index that nobody has analyzed it
+// knows nothing but a guess for all of its parts; nil: nothing.
+func (st *tableStats) cardinality(index string, parts, of int) any {
+	if d := st.distinct[index]; parts <= len(d) {
+		return int64(d[parts-1])
+	}
+	for _, s := range st.guessed {
+		if parts == of && strings.EqualFold(s.Qualifier().Idx, index) {
+			return int64(s.DistinctCount())
+		}
+	}
+	return nil
 }
 
 // definitionOf is the definition behind a table of GMS, nil if it is none of ours.
