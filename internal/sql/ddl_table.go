@@ -192,7 +192,9 @@ func (d *Database) RenameTable(ctx *gms.Context, from, to string) error {
 	rec := db.Table(from).Clone()
 	rec.Name = to
 	return s.ddl(ctx, func(c *dict.Change, _ *hearth.Tx) error {
-		_, err := c.PutTable(rec)
-		return ddlError(err)
+		if _, err := c.PutTable(rec); err != nil {
+			return ddlError(err)
+		}
+		return renameTriggers(ctx, c, db, from, to)
 	})
 }

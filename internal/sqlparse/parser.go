@@ -114,6 +114,9 @@ func (p *parsed) grammar(ctx context.Context, multi bool, o ast.ParserOptions) e
 	if p.rewriteAfter(ctx, o) {
 		return nil
 	}
+	if p.function {
+		return notSupported("CREATE FUNCTION", "there are no stored functions; a procedure with an OUT parameter can stand in for one")
+	}
 	return syntaxError(err, p.text)
 }
 

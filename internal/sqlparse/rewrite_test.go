@@ -1,10 +1,12 @@
 package sqlparse
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/dolthub/vitess/go/mysql"
 	ast "github.com/dolthub/vitess/go/vt/sqlparser"
 )
 
@@ -221,5 +223,23 @@ func TestCounts(t *testing.T) {
 	got := ast.String(mustParse(t, "SELECT @@warning_count, @@session.error_count AS e, @@row_count"))
 	if want := "select hearth_warning_count() as @@warning_count, 0 as e, @@row_count"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestStoredFunctions: they are refused by name, not as a mistake in the syntax.
+func TestStoredFunctions(t *testing.T) {
+	for _, text := range []string{
+		"CREATE FUNCTION f(a INT) RETURNS INT DETERMINISTIC RETURN a + 1",
+		"CREATE DEFINER=`root`@`localhost` FUNCTION f() RETURNS INT BEGIN RETURN 1; END",
+		"CREATE FUNCTION IF NOT EXISTS f() RETURNS INT NO SQL RETURN 1", "CREATE AGGREGATE FUNCTION f RETURNS STRING SONAME 'x.so'",
+	} {
+		_, err := New().ParseSimple(text)
+		var e *mysql.SQLError
+		if !errors.As(err, &e) || e.Num != errNotSupported {
+			t.Errorf("%s: error %v, want number %d", text, err, errNotSupported)
+		}
+	}
+	if _, err := New().ParseSimple("CREATE TRIGGER function_ BEFORE INSERT ON t FOR EACH ROW SET NEW.a ="); err == nil || strings.Contains(err.Error(), "functions") {
+		t.Errorf("error %v, want one of the syntax", err)
 	}
 }

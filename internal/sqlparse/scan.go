@@ -35,6 +35,7 @@ type scanned struct {
 	end      int      // of the statement in src
 	rest     int      // where the next statement begins
 	compound bool     // may contain statements: where it ends is known to the grammar only
+	function bool     // makes or changes a stored function, which the grammar does not know
 	first    [3]token // the first tokens
 	seen     seen
 	peak     int // bound of the depth of the syntax tree
@@ -185,7 +186,10 @@ func (s *scanned) isCompound(w string, count int) (compound, decided bool) {
 		return false, !strings.EqualFold(w, "CREATE") && !strings.EqualFold(w, "ALTER")
 	}
 	switch strings.ToUpper(w) {
-	case "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT", "PACKAGE":
+	case "FUNCTION":
+		s.function = true
+		return true, true
+	case "PROCEDURE", "TRIGGER", "EVENT", "PACKAGE":
 		return true, true
 	case "TABLE", "VIEW", "INDEX", "UNIQUE", "FULLTEXT", "SPATIAL", "DATABASE", "SCHEMA", "USER", "ROLE", "TEMPORARY":
 		return false, true
