@@ -81,6 +81,26 @@ func (d folder) prune(keep int) error {
 	return errors.Join(errs...)
 }
 
+// replaceable: a dump under a name that somebody gives takes the place of a dump, or of nothing. The files of the database stand in the
+// same directory.
+func replaceable(fsys file.FS, name string) error {
+	if name == "" {
+		return nil
+	}
+	f, err := fsys.OpenFile(name, file.ReadOnly, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer f.Close()
+	b := make([]byte, len(magic))
+	if _, err := f.ReadAt(b, 0); err != nil || string(b) != magic {
+		return fmt.Errorf("%s is no heat dump, and is not replaced by one: choose another name", name)
+	}
+	return nil
+}
+
 // ReadFile reads a dump and proves it whole; see Read.
 func ReadFile(fsys file.FS, name string, tell func(band int, id page.ID)) (Header, error) {
 	f, err := fsys.OpenFile(name, file.ReadOnly, 0)

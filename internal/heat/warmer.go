@@ -176,6 +176,9 @@ func (w *Warmer) makeDump(ctx context.Context, o DumpOptions) (DumpInfo, error) 
 			return DumpInfo{}, err
 		}
 	}
+	if err := replaceable(w.cfg.FS, o.Path); err != nil {
+		return DumpInfo{}, err
+	}
 	percent := o.Percent
 	if percent == 0 {
 		percent = w.Settings().DumpPercent

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	regex "github.com/dolthub/go-icu-regex"
@@ -195,5 +196,11 @@ func (s *Server) inData(name string) (string, error) {
 	if strings.ContainsAny(name, "/\\\x00") || name == "." || name == ".." {
 		return "", fmt.Errorf("%q is no name of a file: it lies in the data directory, and a path is not taken", name)
 	}
+	if stem, _, _ := strings.Cut(name, "."); slices.Contains(ownFiles, strings.ToLower(stem)) {
+		return "", fmt.Errorf("%q is a name that the database uses itself", name)
+	}
 	return filepath.Join(s.cfg.Data, name), nil
 }
+
+// ownFiles are names in the data directory, without what is behind a dot.
+var ownFiles = []string{"control", "lock", "log", "spaces", "doublewrite", "heat", filesDir}

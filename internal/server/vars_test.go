@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bytes"
 	"database/sql"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -120,6 +122,41 @@ func TestButtons(t *testing.T) {
 	})
 	exec(t, c, "SET GLOBAL hearth_prewarm_pause = ON")
 	exec(t, c, "SET GLOBAL hearth_prewarm_pause = OFF")
+}
+
+// TestDumpReplacesDumps: a dump that is given the name of another file leaves that alone.
+func TestDumpReplacesDumps(t *testing.T) {
+	s := start(t)
+	c := conn(t, open(t, s))
+	for _, name := range []string{"control", "lock", "doublewrite", "spaces", "CONTROL.new"} {
+		_, err := c.ExecContext(t.Context(), "SET GLOBAL innodb_buffer_pool_filename = '"+name+"'")
+		failsWith(t, err, 1231)
+	}
+	const text = "something else"
+	for _, name := range []string{"mine.txt", "empty"} {
+		path := filepath.Join(s.cfg.Data, name)
+		before := []byte(text)[:len(name)-len("empty")]
+		if err := os.WriteFile(path, before, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		exec(t, c, "SET GLOBAL innodb_buffer_pool_filename = '"+name+"'")
+		exec(t, c, "SET GLOBAL innodb_buffer_pool_dump_now = ON")
+		eventually(t, "the button is OFF again", func() bool { return variableOf(t, c, "innodb_buffer_pool_dump_now") == "OFF" })
+		if got := statusOf(t, c, "Innodb_buffer_pool_dump_status"); !strings.Contains(got, "dump failed") || !strings.Contains(got, name) {
+			t.Errorf("a dump as %s: %q", name, got)
+		}
+		if after, _ := os.ReadFile(path); !bytes.Equal(after, before) {
+			t.Errorf("the dump has changed %s", name)
+		}
+	}
+	exec(t, c, "SET GLOBAL innodb_buffer_pool_filename = 'twice.dump'")
+	for range 2 {
+		exec(t, c, "SET GLOBAL innodb_buffer_pool_dump_now = ON")
+		eventually(t, "the button is OFF again", func() bool { return variableOf(t, c, "innodb_buffer_pool_dump_now") == "OFF" })
+		if got := statusOf(t, c, "Innodb_buffer_pool_dump_status"); !strings.Contains(got, "completed") {
+			t.Errorf("a dump that replaces a dump: %q", got)
+		}
+	}
 }
 
 // TestPersisted: SET PERSIST holds after a restart, and wins over the configuration.
