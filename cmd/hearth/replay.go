@@ -20,6 +20,7 @@ import (
 // replayVerb plays logs of statements to a standby.
 type replayVerb struct {
 	Run     replayRunVerb     `cmd:"" default:"withargs" help:"Play the statements of a slow log to a standby, so that its cache is warm; nothing there is changed."`
+	Compare replayCompareVerb `cmd:"" help:"Say how much of a primary's pool its standby holds, from two dumps."`
 	Explain replayExplainVerb `cmd:"" help:"Say of entries how they were framed, what they are, what would be sent and why not."`
 }
 

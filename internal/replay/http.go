@@ -41,6 +41,9 @@ const (
 	mostReconnect   = 5 * time.Second
 )
 
+// cursorHeader of an answer holds the token of where its stream begins.
+const cursorHeader = "Slowlog-Cursor"
+
 // errAnswer is an answer that another try will not change.
 var errAnswer = errors.New("the daemon refuses")
 
@@ -107,8 +110,8 @@ func (s *httpSource) connect() error {
 		s.skip = at.Skip
 		at.Skip = 0
 	} else {
-		s.skip = 0 // without a cursor nobody knows what was missed
-		at = Place{}
+		s.skip = 0 // without a token nobody knows what was missed
+		at = Place{Token: resp.Header.Get(cursorHeader)}
 	}
 	s.mu.Lock()
 	s.body, s.stream = resp.Body, newLogStream(in, at)

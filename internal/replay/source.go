@@ -39,9 +39,9 @@ func newLogStream(in io.Reader, at Place) *logStream {
 	return s
 }
 
-// comment hears the daemon. A cursor is the place where it stands.
+// comment hears the daemon, which says at times where the stream is.
 func (s *logStream) comment(line []byte, _ int64) {
-	if token, ok := bytes.CutPrefix(line, []byte("cursor ")); ok {
+	if token, ok := bytes.CutPrefix(line, []byte("at ")); ok {
 		s.place.Token, s.place.Skip = string(bytes.TrimSpace(token)), 0
 	}
 }
