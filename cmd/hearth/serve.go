@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -68,6 +70,9 @@ func (v *serveVerb) Run(ctx context.Context, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
+	// SIGHUP, which ends other verbs, is for the server to open its logs again.
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	longQueryTime := v.LongQueryTime
 	if longQueryTime == 0 {
 		longQueryTime = -1 // in a Config 0 is the default

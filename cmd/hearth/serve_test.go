@@ -110,6 +110,7 @@ func TestServe(t *testing.T) {
 		return nil, nil
 	}
 	first, lines := serve()
+	first.Process.Signal(syscall.SIGHUP) // is about logs, and does not end it
 
 	second := hearthCommand(nil, args...)
 	if out, err := second.CombinedOutput(); err == nil || !strings.Contains(string(out), "is in use") || strings.Count(string(out), "\n") != 1 {

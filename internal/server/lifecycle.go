@@ -29,12 +29,12 @@ func Run(ctx context.Context, cfg Config, out io.Writer) error {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(s.cfg.MemoryLimit)
 	}
-	s.introduce(out)
-	notify("READY=1", "STATUS=serving on "+strings.Join(s.names(), ", "))
-
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
+	s.introduce(out)
+	notify("READY=1", "STATUS=serving on "+strings.Join(s.names(), ", "))
+
 	for running := true; running; {
 		select {
 		case <-ctx.Done():
