@@ -21,6 +21,7 @@ import (
 type replayVerb struct {
 	Run     replayRunVerb     `cmd:"" default:"withargs" help:"Play the statements of a slow log to a standby, so that its cache is warm; nothing there is changed."`
 	Compare replayCompareVerb `cmd:"" help:"Say how much of a primary's pool its standby holds, from two dumps."`
+	Warmth  replayWarmthVerb  `cmd:"" help:"Repeat the founding experiment on MariaDB: how much less a server reads for one chunk of a log after another chunk warmed it."`
 	Explain replayExplainVerb `cmd:"" help:"Say of entries how they were framed, what they are, what would be sent and why not."`
 }
 
@@ -44,7 +45,7 @@ func (f *replayInputFlags) config() (replay.Config, error) {
 	c := replay.Config{
 		Target: replay.TargetConfig{Writes: replay.Writes(f.Writes)},
 		Schema: f.Schema,
-		Filter: replay.Filter{Users: f.User, NotUsers: f.NotUser, Schemas: f.OnlyIn, NotSchemas: f.NotIn},
+		Filter: replay.Filter{Users: f.User, NotUsers: f.NotUser, Schemas: f.OnlyIn, NotSchemas: f.NotIn, Entries: f.Sample, Sessions: f.SampleSessions},
 	}
 	for _, a := range f.Allow {
 		c.Allow = append(c.Allow, strings.ToLower(a))
