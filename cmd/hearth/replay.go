@@ -27,18 +27,20 @@ type replayVerb struct {
 
 // replayInputFlags say where entries come from and which of them count.
 type replayInputFlags struct {
-	From     string   `placeholder:"URL|FILE|-" help:"Where the log comes from: a hearth slowlogd (http://host:3307/slow), a file, also .gz and .zst, or - for standard input."`
-	Token    string   `env:"HEARTH_SLOWLOGD_TOKEN" help:"Token for the daemon."`
-	Schema   string   `help:"Schema of entries whose log does not tell; default: that of --to."`
-	Writes   string   `enum:"rewrite,skip,fake" default:"rewrite" help:"What becomes of changes: rewrite (reads of the pages they would touch), skip, or fake (sent in sessions with innodb_fake_changes, where the server has it)."`
-	Allow    []string `name:"allow-function" placeholder:"NAME,..." help:"Stored functions that reads may call: they are known to change nothing."`
-	User     []string `help:"Only entries of these users."`
-	NotUser  []string `help:"No entries of these users."`
-	OnlyIn   []string `name:"only-schema" help:"Only entries in these schemas."`
-	NotIn    []string `name:"not-schema" help:"No entries in these schemas."`
-	Match    string   `placeholder:"REGEXP" help:"Only entries whose text matches."`
-	NotMatch string   `placeholder:"REGEXP" help:"No entries whose text matches."`
-	JSON     bool     `name:"json" help:"Print one JSON object a line instead of text."`
+	From           string   `placeholder:"URL|FILE|-" help:"Where the log comes from: a hearth slowlogd (http://host:3307/slow), a file, also .gz and .zst, or - for standard input."`
+	Token          string   `env:"HEARTH_SLOWLOGD_TOKEN" help:"Token for the daemon."`
+	Schema         string   `help:"Schema of entries whose log does not tell; default: that of --to."`
+	Writes         string   `enum:"rewrite,skip,fake" default:"rewrite" help:"What becomes of changes: rewrite (reads of the pages they would touch), skip, or fake (sent in sessions with innodb_fake_changes, where the server has it)."`
+	Allow          []string `name:"allow-function" placeholder:"NAME,..." help:"Stored functions that reads may call: they are known to change nothing."`
+	User           []string `help:"Only entries of these users."`
+	NotUser        []string `help:"No entries of these users."`
+	OnlyIn         []string `name:"only-schema" help:"Only entries in these schemas."`
+	NotIn          []string `name:"not-schema" help:"No entries in these schemas."`
+	Match          string   `placeholder:"REGEXP" help:"Only entries whose text matches."`
+	NotMatch       string   `placeholder:"REGEXP" help:"No entries whose text matches."`
+	Sample         float64  `placeholder:"SHARE" help:"Only this share of the entries, by chance: 0.1."`
+	SampleSessions float64  `placeholder:"SHARE" help:"Only this share of the sessions, each whole."`
+	JSON           bool     `name:"json" help:"Print one JSON object a line instead of text."`
 }
 
 func (f *replayInputFlags) config() (replay.Config, error) {
