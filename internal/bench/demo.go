@@ -161,7 +161,9 @@ func (d *demo) play(ctx context.Context, s *peer.Server, scene demoScene, p Serv
 		defer d.mu.Unlock()
 		fmt.Fprintf(d.out, "     %s %s\n", strings.Repeat("─", 24), scene.title)
 	}
-	err = b.measure(ctx, t)
+	if err = b.measure(ctx, t); err == nil {
+		err = s.Stop()
+	}
 	r = DemoResult{
 		Title: scene.title, Before: t.Warm(), FifthSecond: 100 * t.FifthSecond(), Recovered: -1, Start: t.Report,
 		Acknowledged: b.work.acknowledged(), line: t,

@@ -33,7 +33,7 @@ var ServerProfileNames = []string{
 func ServerProfiles(binary, memory string) map[string]ServerProfile {
 	const dump = "SET GLOBAL innodb_buffer_pool_dump_now = ON"
 	own := func(name string, color chart.Color) ServerProfile {
-		return ServerProfile{Kind: "hearth", Make: peer.Hearth(binary, memory), Memory: memory, Name: name, Color: color, Settle: settleHearth(memory)}
+		return ServerProfile{Kind: "hearth", Make: peer.Hearth(binary, memory), Memory: memory, Name: name, Color: color, Settle: settleHearth(memory), Facts: innodbFacts}
 	}
 	kept := own("hearth, memory kept", chart.Hearth)
 	dumped := own("hearth, heat dump only", chart.Dump)
@@ -45,7 +45,7 @@ func ServerProfiles(binary, memory string) map[string]ServerProfile {
 
 	before := []string{"--innodb-buffer-pool-load-at-startup=OFF", "--innodb-buffer-pool-dump-at-shutdown=OFF", "--innodb-buffer-pool-dump-pct=100"}
 	innodb := func(name string) ServerProfile {
-		return ServerProfile{Kind: "mariadb", Make: peer.MariaDB, Name: name, Color: chart.InnoDB, Load: before, After: before}
+		return ServerProfile{Kind: "mariadb", Make: peer.MariaDB, Name: name, Color: chart.InnoDB, Load: before, After: before, Facts: innodbFacts}
 	}
 	loaded := innodb("InnoDB, its own dump and load")
 	loaded.Dump, loaded.After = dump, []string{"--innodb-buffer-pool-load-at-startup=ON", "--innodb-buffer-pool-dump-at-shutdown=OFF"}
@@ -58,7 +58,7 @@ func ServerProfiles(binary, memory string) map[string]ServerProfile {
 	return map[string]ServerProfile{
 		ProfileHearthKept: kept, ProfileHearthDump: dumped, ProfileHearthScan: scanned, ProfileHearthCold: cold,
 		ProfileInnoDBDump: loaded, ProfileInnoDBScan: scans, ProfileInnoDBScanFirst: scansFirst, ProfileInnoDBCold: innodbCold,
-		ProfileMyRocks: {Kind: "myrocks", Make: peer.MyRocks, Name: "MyRocks", Color: chart.MyRocks},
+		ProfileMyRocks: {Kind: "myrocks", Make: peer.MyRocks, Name: "MyRocks", Color: chart.MyRocks, Facts: rocksFacts},
 	}
 }
 

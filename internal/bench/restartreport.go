@@ -219,12 +219,24 @@ func (d drawing) draw(cfg ServerRestartConfig, all []CaseRuns) (pictures []Named
 	return pictures
 }
 
-// suffix of a picture's file name: the case, where there are several.
-func (cfg ServerRestartConfig) suffix(c ServerCase) string {
-	if len(cfg.Cases) == 1 {
-		return ""
+// suffix of a picture's file name: what sets the case apart from the others, "-uniform-4000".
+func (cfg ServerRestartConfig) suffix(c ServerCase) (s string) {
+	rate := "saturated"
+	if c.Rate > 0 {
+		rate = strconv.FormatFloat(c.Rate, 'f', -1, 64)
 	}
-	return "-" + strings.NewReplacer(", ", "-", " ", "", ",", "", "/s", "").Replace(c.String())
+	for _, part := range []struct {
+		of   func(ServerCase) any
+		name string
+	}{
+		{func(c ServerCase) any { return c.Workload }, c.Workload}, {func(c ServerCase) any { return c.Spread }, c.Spread},
+		{func(c ServerCase) any { return c.Stop }, c.Stop}, {func(c ServerCase) any { return c.Rate }, rate},
+	} {
+		if slices.ContainsFunc(cfg.Cases, func(other ServerCase) bool { return part.of(other) != part.of(c) }) {
+			s += "-" + part.name
+		}
+	}
+	return s
 }
 
 // subtitle says what was measured, and how.
@@ -324,7 +336,7 @@ func caseName(c ServerCase) string {
 }
 
 func (cfg ServerRestartConfig) subtitleOfCrashes() string {
-	s := fmt.Sprintf("each update a durable transaction; %s, all warm before; saturated: %d clients without a pause; pool of %.1f GiB, log of %.1f GiB",
+	s := fmt.Sprintf("each update a durable transaction; %s, all warm before; saturated: %d clients without a pause; pool of %.3g GiB, log of %.3g GiB",
 		cfg.size(), cfg.Clients, float64(cfg.Pool)/(1<<30), float64(cfg.LogSize)/(1<<30))
 	if d := cfg.Disk.String(); d != "" {
 		s += "; after the kill the " + d

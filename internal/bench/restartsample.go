@@ -14,10 +14,13 @@ import (
 // sampler asks the server for its own counters, once a second, on a connection of its own. While the server is away there are none.
 type sampler struct {
 	server *peer.Server
+	facts  map[string]string                  // names of facts by names of counters
 	latest atomic.Pointer[map[string]float64] // not taken yet
 }
 
-func newSampler(s *peer.Server) *sampler { return &sampler{server: s} }
+func newSampler(s *peer.Server, facts map[string]string) *sampler {
+	return &sampler{server: s, facts: facts}
+}
 
 // Facts of a server, under the names they have in timelines, besides factPages.
 const (
@@ -32,11 +35,16 @@ const (
 	factConflictTries = "tries after conflict" // since the load began
 )
 
-// statusFacts are the counters by their name in SHOW GLOBAL STATUS, in which all servers agree.
-var statusFacts = map[string]string{
+// innodbFacts are the counters of InnoDB, and of hearth, which has them under the same names, by their name in SHOW GLOBAL STATUS.
+var innodbFacts = map[string]string{
 	"innodb_buffer_pool_reads": factReads, "innodb_pages_read": factPagesRead, "innodb_buffer_pool_pages_dirty": factDirty,
-	"innodb_buffer_pool_pages_data": factPages, "innodb_checkpoint_age": factAge, "innodb_lsn_current": factLSN, "rocksdb_block_cache_miss": factCacheMisses,
+	"innodb_buffer_pool_pages_data": factPages, checkpointAge: factAge, "innodb_lsn_current": factLSN,
 }
+
+// rocksFacts are those of MyRocks. What the InnoDB beside it says is of no interest.
+var rocksFacts = map[string]string{"rocksdb_block_cache_miss": factCacheMisses}
+
+const checkpointAge = "innodb_checkpoint_age"
 
 const loadStatus = "innodb_buffer_pool_load_status"
 
@@ -54,8 +62,8 @@ func (s *sampler) run(ctx context.Context) {
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	names := make([]string, 0, len(statusFacts)+1)
-	for name := range statusFacts {
+	names := make([]string, 0, len(s.facts)+1)
+	for name := range s.facts {
 		names = append(names, "'"+name+"'")
 	}
 	query := "SHOW GLOBAL STATUS WHERE Variable_name IN (" + strings.Join(append(names, "'"+loadStatus+"'"), ", ") + ")"
@@ -75,7 +83,7 @@ func (s *sampler) run(ctx context.Context) {
 				if err = rows.Scan(&name, &value); err != nil {
 					break
 				}
-				noteStatus(found, strings.ToLower(name), value)
+				s.note(found, strings.ToLower(name), value)
 			}
 			rows.Close()
 		}
@@ -86,8 +94,8 @@ func (s *sampler) run(ctx context.Context) {
 	}
 }
 
-// noteStatus puts one line of the answer among the facts.
-func noteStatus(found map[string]float64, name, value string) {
+// note puts one line of the answer among the facts.
+func (s *sampler) note(found map[string]float64, name, value string) {
 	if name == loadStatus {
 		if part, ok := loadProgress(value); ok {
 			found[factLoad] = part
@@ -95,7 +103,7 @@ func noteStatus(found map[string]float64, name, value string) {
 		return
 	}
 	if v, err := strconv.ParseFloat(value, 64); err == nil {
-		found[statusFacts[name]] = v
+		found[s.facts[name]] = v
 	}
 }
 

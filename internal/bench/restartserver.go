@@ -83,6 +83,7 @@ type ServerProfile struct {
 	Lose   bool     // throw that away between stop and start, as a reboot does
 	Dump   string   // the statement that writes the list of cached pages before the restart; "": none is written
 	Scan   ScanTime
+	Facts  map[string]string // of the server's counters, those that are sampled
 
 	// Settle, when given, makes a stopped server's files what they would be long after the load: everything is in its place, and
 	// no log of the load is left to redo. InnoDB does so when it stops.
@@ -246,12 +247,14 @@ func (m *serverRestarts) measure(ctx context.Context) (all []CaseRuns, failed er
 const (
 	guessCopy = 300e6
 	guessWarm = 80e6
+	guessLog  = 2.5e6 // written by updates
 )
 
 // guess is how long one restart takes.
 func (m *serverRestarts) guess() time.Duration {
 	around := float64(m.cfg.Bytes) * 1.5 * (1/guessCopy + 1/guessWarm)
-	return time.Duration(around*float64(time.Second)) + m.cfg.Before*3/2 + m.cfg.After
+	log := min(redoPatience, time.Duration(float64(m.cfg.Redo)/guessLog*float64(time.Second)))
+	return time.Duration(around*float64(time.Second)) + m.cfg.Before*3/2 + log + m.cfg.After
 }
 
 // run measures one restart, of a fresh copy.

@@ -46,7 +46,7 @@ func TestServerRestart(t *testing.T) {
 	figure := RestartFigures[FigureSurvive]
 	cfg := ServerRestartConfig{
 		Dir: filepath.Join(dir, "d"), Loaded: filepath.Join(dir, "l"), Bytes: 4 << 20, Pool: 64 << 20, LogSize: 256 << 20, Clients: 4, Before: 3 * time.Second,
-		After: 2 * time.Second, Whole: true, Runs: 1, Seed: 1, Cases: figure.Cases, Picture: filepath.Join(dir, "p"), Draw: figure.Draw,
+		After: time.Second, Whole: true, Runs: 1, Seed: 1, Cases: figure.Cases, Picture: filepath.Join(dir, "p"), Draw: figure.Draw,
 		Profiles: []ServerProfile{all[ProfileHearthKept], broken, all[ProfileInnoDBCold]},
 		Timeline: func(l *restart.Timeline) { lines = append(lines, l) },
 	}
@@ -197,5 +197,20 @@ func TestFindingsSayWhatWasSeen(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())
 		}
+	}
+}
+
+func TestPicturesOfCasesAreNamedByWhatDiffers(t *testing.T) {
+	crash := ServerRestartConfig{Cases: RestartFigures[FigureCrash].Cases}
+	var got []string
+	for _, c := range crash.Cases {
+		got = append(got, crash.suffix(c))
+	}
+	if want := "-uniform-4000 -zipf-4000 -uniform-saturated -zipf-saturated"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	one := ServerRestartConfig{Cases: crash.Cases[:1]}
+	if got := one.suffix(one.Cases[0]); got != "" {
+		t.Errorf("of a single case: got %q, want nothing", got)
 	}
 }
