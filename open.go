@@ -355,9 +355,19 @@ func (s *start) openPool(context.Context) error {
 // afterStart sees to the rest.
 func (s *start) checkpoint(context.Context) error {
 	db := s.db
-	db.checkpointer = recovery.NewCheckpointer(s.opts.fs, s.dir, s.control, db.pool, db.log, s.opts.LogSize, s.control.Redoing, s.opts.Logger)
+	db.checkpointer = recovery.NewCheckpointer(s.opts.fs, s.dir, s.control, db.pool, db.log, s.opts.LogSize, earlyPages(), s.control.Redoing, s.opts.Logger)
 	s.onFailure(func() error { return db.checkpointer.Close(false) })
 	return nil
+}
+
+// earlyPages are those that every start reads and that change all the time: headers, bitmaps and first pages of the spaces of our own.
+func earlyPages() (ids []page.ID) {
+	for _, space := range []uint32{txn.UndoSpace, txn.CatalogSpace} {
+		for no := range uint32(3) {
+			ids = append(ids, page.MakeID(space, no))
+		}
+	}
+	return ids
 }
 
 // openTransactions makes the system spaces if this is their first start, and learns who was open at the death.

@@ -94,7 +94,7 @@ func openHeld(t *testing.T, disk *file.Mem, read func(op file.Op) error) (db *DB
 		case op.Kind != file.OpRead:
 		case strings.Contains(op.Name, "spaces/"):
 			return read(op)
-		case behind.Load() && strings.Contains(op.Name, "log/") && op.Len > PageSize: // all of the log, and not the groups of a page
+		case behind.Load() && strings.Contains(op.Name, "log/") && op.Len > 4*PageSize: // all of the log, and not the groups of a page
 			<-held
 		}
 		return nil

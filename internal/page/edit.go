@@ -134,6 +134,18 @@ func Apply(p *Page, edit []byte) error {
 	return nil
 }
 
+// Resets says whether an edit makes the whole content of a page, whatever it held before.
+func Resets(edit []byte) bool {
+	if len(edit) == 0 {
+		return false
+	}
+	switch op(edit[0]) {
+	case opFormat, opUndoFormat, opImage:
+		return true
+	}
+	return false
+}
+
 func apply(p *Page, o op, a *arg) error {
 	switch o {
 	case opFormat:

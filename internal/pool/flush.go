@@ -160,6 +160,22 @@ func (p *Pool) FlushBefore(ctx context.Context, lsn page.LSN, most int) (int, er
 	return total, nil
 }
 
+// FlushPages writes back those of some pages that are here and changed, as far as nobody is changing them at the moment.
+func (p *Pool) FlushPages(ctx context.Context, ids []page.ID) error {
+	var frames []uint32
+	for _, id := range ids {
+		if f, ok := p.table.find(p, id); ok {
+			frames = append(frames, f)
+		}
+	}
+	for batch := range slices.Chunk(frames, flushBatch) {
+		if _, err := p.flush(ctx, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // FlushAll writes back everything that was changed before the call.
 func (p *Pool) FlushAll(ctx context.Context) error {
 	upto := p.log.Tail()

@@ -174,65 +174,67 @@ func (h *history) preload(ctx context.Context) error {
 	return r.Preload(ctx, h.to)
 }
 
-// read reads groups that start at or after from. Not under mu: many pages are replayed at a time.
-func (h *history) read(starts []page.LSN, from page.LSN) ([]wal.Group, error) {
-	var l []wal.Group
-	for _, lsn := range starts {
-		if lsn < max(h.from, from) || lsn >= h.to {
-			continue
-		}
-		g, err := h.reader.ReadGroup(lsn)
-		if err != nil {
-			return nil, fmt.Errorf("read the log at %d: %w", lsn, err)
-		}
-		l = append(l, g)
-	}
-	return l, nil
-}
-
-// of lists the groups that name a page and start at or after an LSN.
-func (h *history) of(id page.ID, from page.LSN) ([]wal.Group, error) {
-	starts, ring, err := h.starts(id)
-	if err != nil {
-		return nil, err
-	}
-	l, err := h.read(starts, from)
-	return append(l, ring...), err
-}
-
-// starts says where the groups that name a page start, and has those that are in memory.
-func (h *history) starts(id page.ID) (starts []page.LSN, ring []wal.Group, err error) {
+// since lists, ascending, the groups that name a page and start at or after an LSN: where they start, and behind those the ones that are
+// in memory. A group that starts before the LSN of a page ends no later, and is in the page.
+func (h *history) since(id page.ID, lsn page.LSN) (starts []page.LSN, ring []wal.Group, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.loadIndexes(); err != nil {
 		return nil, nil, err
 	}
 	for _, x := range h.indexes {
-		starts = x.AppendLSNs(starts, id)
+		if x.End > lsn {
+			starts = x.AppendLSNs(starts, id)
+		}
 	}
-	if l, ok := h.ringTail[id]; ok {
-		return starts, l, nil
+	ring, inMemory := h.ringTail[id]
+	if !inMemory {
+		if err := h.loadTail(); err != nil {
+			return nil, nil, err
+		}
+		starts = append(starts, h.tail[id]...)
 	}
-	err = h.loadTail()
-	return append(starts, h.tail[id]...), nil, err
+	from, _ := slices.BinarySearch(starts, max(h.from, lsn))
+	to, _ := slices.BinarySearch(starts, h.to)
+	ring = slices.DeleteFunc(slices.Clone(ring), func(g wal.Group) bool { return g.Start < max(h.from, lsn) || g.Start >= h.to })
+	return starts[from:to], ring, nil
 }
 
 // replay brings p, the image of page id, to the end of the log (rule 2). It returns the start of the first group
 // that changed it, 0 if none did.
 func (h *history) replay(id page.ID, p *page.Page) (first page.LSN, err error) {
-	groups, err := h.of(id, p.LSN()) // one that starts before ends no later, and is in the page
-	if err != nil {
+	starts, groups, err := h.since(id, p.LSN())
+	switch {
+	case err != nil:
 		return 0, err
+	case len(starts) > 0:
+		first = starts[0]
+	case len(groups) > 0:
+		first = groups[0].Start
+	default:
+		return 0, nil
 	}
-	for _, g := range groups {
-		if g.End <= p.LSN() {
-			continue
+	// Backward to where the page was made, or made anew: undo pages are, thousands of times in one log.
+	slices.Reverse(groups)
+	made := slices.IndexFunc(groups, func(g wal.Group) bool { return makes(g, id) })
+	if made >= 0 {
+		groups = groups[:made+1]
+	} else {
+		err := h.reader.ReadBackward(starts, func(g wal.Group) bool { // not under mu: many pages are replayed at a time
+			groups = append(groups, g)
+			return !makes(g, id)
+		})
+		if err != nil {
+			return 0, fmt.Errorf("read the log: %w", err)
 		}
+	}
+	for i, g := range slices.Backward(groups) {
 		if p.Kind() == page.KindZero {
 			p.SetID(id)
 		}
+		skip := i == len(groups)-1 && makes(g, id) // what comes before the edit that makes the page is of its life before
 		for rid, edit := range wal.Records(g.Body) {
-			if rid != id {
+			if skip = skip && !(rid == id && page.Resets(edit)); skip || rid != id {
 				continue
 			}
 			if err := page.Apply(p, edit); err != nil {
@@ -240,11 +242,18 @@ func (h *history) replay(id page.ID, p *page.Page) (first page.LSN, err error) {
 			}
 		}
 		p.SetLSN(g.End)
-		if first == 0 {
-			first = g.Start
-		}
 	}
 	return first, nil
+}
+
+// makes says whether a group has an edit that makes the whole content of a page.
+func makes(g wal.Group, id page.ID) bool {
+	for rid, edit := range wal.Records(g.Body) {
+		if rid == id && page.Resets(edit) {
+			return true
+		}
+	}
+	return false
 }
 
 func (h *history) close() error {

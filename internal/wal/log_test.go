@@ -46,14 +46,29 @@ func TestAppendAndRead(t *testing.T) {
 	groups, _ := readAll(t, readerConfig(fs), FirstLSN)
 	rd, _ := NewReader(readerConfig(fs), FirstLSN)
 	defer rd.Close()
-	for i := 0; i < len(groups); i += 13 {
-		g, err := rd.ReadGroup(groups[i].Start)
-		if err != nil {
-			t.Fatal(err)
+	for _, gap := range []int{1, 2, 13, 200} { // close together, and far apart
+		var wanted []int
+		for i := r.IntN(gap); i < len(groups); i += 1 + r.IntN(gap) {
+			wanted = append(wanted, i)
 		}
-		wantBodies(t, []Group{g}, want[i:i+1])
+		starts := make([]page.LSN, len(wanted))
+		for i, w := range wanted {
+			starts[i] = groups[w].Start
+		}
+		err := rd.ReadBackward(starts, func(g Group) bool {
+			w := wanted[len(wanted)-1]
+			wanted = wanted[:len(wanted)-1]
+			if g.Start != groups[w].Start || g.End != groups[w].End || g.Incarnation != groups[w].Incarnation {
+				t.Fatalf("group %d to %d, want %d to %d", g.Start, g.End, groups[w].Start, groups[w].End)
+			}
+			wantBodies(t, []Group{g}, want[w:w+1])
+			return len(wanted) != 3
+		})
+		if err != nil || len(wanted) != 3 {
+			t.Fatalf("%d groups are left that were not asked for, want 3 (%v)", len(wanted), err)
+		}
 	}
-	if _, err := rd.ReadGroup(groups[3].Start + 8); err == nil {
+	if err := rd.ReadBackward([]page.LSN{groups[3].Start + 8}, func(Group) bool { return true }); err == nil {
 		t.Fatal("a group was read where none starts")
 	}
 }

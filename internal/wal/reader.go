@@ -44,7 +44,7 @@ type Group struct {
 	Body        []byte
 }
 
-// Reader walks a log that nobody writes behind its end. Next is for one goroutine; ReadGroup for any.
+// Reader walks a log that nobody writes behind its end. Next is for one goroutine; ReadBackward for any.
 type Reader struct {
 	y       *layout
 	ring    ring
@@ -189,30 +189,58 @@ func (r *Reader) file(n uint64) (file.File, error) {
 	return f, err
 }
 
-// ReadGroup is the group that starts at lsn, into memory of its own. For positions that Next or an index has told.
-func (r *Reader) ReadGroup(lsn page.LSN) (Group, error) {
+const (
+	// shortGroup, in bytes, is longer than most groups: one read brings all of it.
+	shortGroup = 1 << 10
+	// window, in bytes, is read at a time where groups that are wanted lie close together.
+	window = 32 << 10
+)
+
+// ReadBackward reads the groups that start at the given places, which ascend and which Next or an index has told, from the last to the
+// first, into memory of their own, until one is not taken.
+func (r *Reader) ReadBackward(starts []page.LSN, take func(Group) bool) error {
+	var b []byte // of the log from at
+	var at page.LSN
+	for i := len(starts) - 1; i >= 0; i-- {
+		lsn := starts[i]
+		if lsn < at || lsn+shortGroup > at+page.LSN(len(b)) {
+			at, b = lsn, make([]byte, shortGroup)
+			if i > 0 && lsn-starts[i-1] < window-shortGroup {
+				at = max(lsn+shortGroup, starts[0]+window) - window
+				b = make([]byte, window)
+			}
+			n, err := r.read(b, at)
+			if err != nil {
+				return err
+			}
+			b = b[:n]
+		}
+		g, err := r.groupAt(lsn, b[min(int(lsn-at), len(b)):])
+		if err != nil || !take(g) {
+			return err
+		}
+	}
+	return nil
+}
+
+// groupAt is the group that starts at lsn, of which b are the first bytes.
+func (r *Reader) groupAt(lsn page.LSN, b []byte) (Group, error) {
 	bad := func(why string) (Group, error) {
 		return Group{}, &SegmentError{r.y.segmentPath(r.y.segmentOf(lsn)), fmt.Sprintf("group at LSN %d: %s", lsn, why)}
 	}
-	// Most groups are short: one read brings all.
-	b := make([]byte, 1024)
-	n, err := r.read(b, lsn)
-	if err != nil {
-		return Group{}, err
-	}
-	h, why := decodeHeader(b[:n], lsn)
+	h, why := decodeHeader(b, lsn)
 	if why != "" {
 		return bad(why)
 	}
-	if int(h.size) > n {
-		b = append(b[:n], make([]byte, int(h.size)-n)...)
+	if n := len(b); int(h.size) > n {
+		b = append(b[:n:n], make([]byte, int(h.size)-n)...)
 		more, err := r.read(b[n:], lsn+page.LSN(n))
 		if err != nil {
 			return Group{}, err
 		}
-		n += more
+		b = b[:n+more]
 	}
-	body, why := h.bodyOf(b[:n])
+	body, why := h.bodyOf(b)
 	if why != "" {
 		return bad(why)
 	}
