@@ -16,6 +16,7 @@ import (
 	"github.com/hearthdb/hearth"
 	"github.com/hearthdb/hearth/internal/replay"
 	"github.com/hearthdb/hearth/internal/server"
+	"github.com/hearthdb/hearth/internal/slowlogd"
 	"github.com/hearthdb/hearth/internal/sqltorture"
 	"github.com/hearthdb/hearth/internal/torture"
 )
@@ -27,6 +28,7 @@ type cli struct {
 	Warm         warmVerb         `cmd:"" help:"Steer the warmth of a running server: dump, load, pause, resume, cancel, status."`
 	Replay       replayVerb       `cmd:"" help:"Keep a standby warm: play the log of its primary to it, changing nothing."`
 	Heat         heatVerb         `cmd:"" help:"Look at heat dumps."`
+	Slowlogd     slowlogdVerb     `cmd:"" help:"Serve a slow query log over HTTP while it is written and rotated."`
 	Check        checkVerb        `cmd:"" help:"Prove a database sound: every page, and the tables of SQL with their indexes and definitions."`
 	Bench        benchVerb        `cmd:"" help:"Measure the engine, beside others where others exist."`
 	Torture      tortureVerb      `cmd:"" help:"Kill the engine or a server at random moments and prove that nothing acknowledged is lost."`
@@ -90,6 +92,7 @@ func newParser() *kong.Kong {
 			"sqlKills":        strconv.Itoa(sqltorture.DefaultKills),
 			"sqlClients":      strconv.Itoa(sqltorture.DefaultClients),
 			"sqlLoadTime":     sqltorture.DefaultLoadTime.String(),
+			"slowlogdListen":  slowlogd.DefaultListen,
 			"sqlCanaries":     canaries(),
 
 			"replayConnections": strconv.Itoa(replay.DefaultConnections),

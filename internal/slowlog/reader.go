@@ -101,7 +101,12 @@ func NewReader(r io.Reader, o Options) *Reader {
 }
 
 // Offset is where the entry begins that Next will return: all before it was given out or skipped.
-func (r *Reader) Offset() int64 { return r.offset + int64(r.given) + r.dropped }
+func (r *Reader) Offset() int64 {
+	if r.given == 0 {
+		return r.offset
+	}
+	return r.offset + int64(r.given) + r.dropped
+}
 
 // Skipped counts bytes outside of entries, banners and comments: the rest of an entry in whose middle the stream began.
 func (r *Reader) Skipped() int64 { return r.skipped }
