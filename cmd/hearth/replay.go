@@ -28,6 +28,7 @@ type replayVerb struct {
 // replayInputFlags say where entries come from and which of them count.
 type replayInputFlags struct {
 	From           string   `placeholder:"URL|FILE|-" help:"Where the log comes from: a hearth slowlogd (http://host:3307/slow), a file, also .gz and .zst, or - for standard input."`
+	Input          string   `enum:"slow,general,slow-table,perf-schema" default:"slow" help:"What it is: a slow log, a general log, or, with a DSN as --from, the table mysql.slow_log or the history of performance_schema."`
 	Token          string   `env:"HEARTH_SLOWLOGD_TOKEN" help:"Token for the daemon."`
 	Schema         string   `help:"Schema of entries whose log does not tell; default: that of --to."`
 	Writes         string   `enum:"rewrite,skip,fake" default:"rewrite" help:"What becomes of changes: rewrite (reads of the pages they would touch), skip, or fake (sent in sessions with innodb_fake_changes, where the server has it)."`
@@ -126,7 +127,7 @@ func (v *replayRunVerb) Run(ctx context.Context) error {
 		}
 	}
 	open := func() (replay.Source, error) {
-		return replay.OpenSource(ctx, replay.SourceConfig{From: v.From, Token: v.Token, At: at, Log: cfg.Log})
+		return replay.OpenSource(ctx, replay.SourceConfig{From: v.From, Input: replay.Input(v.Input), Token: v.Token, At: at, Log: cfg.Log})
 	}
 	if v.DryRun {
 		return explainAll(ctx, cfg, open, v.JSON, func(int, *slowlog.Entry) bool { return true })
@@ -228,7 +229,7 @@ func (v *replayExplainVerb) Run(ctx context.Context) error {
 	}
 	cfg.Target.DSN = v.To
 	open := func() (replay.Source, error) {
-		return replay.OpenSource(ctx, replay.SourceConfig{From: v.From, Token: v.Token})
+		return replay.OpenSource(ctx, replay.SourceConfig{From: v.From, Input: replay.Input(v.Input), Token: v.Token})
 	}
 	found := false
 	err = explainAll(ctx, cfg, open, v.JSON, func(n int, e *slowlog.Entry) bool {

@@ -112,15 +112,37 @@ func Interruptible(in io.Reader) io.ReadCloser {
 
 // SourceConfig says where entries come from.
 type SourceConfig struct {
-	From  string // http://..., https://..., a file, or - for standard input
+	From  string // http://..., https://..., a file, or - for standard input; of the tables, a DSN
+	Input Input  // default InputSlow
 	Token string // for the daemon
 	At    Place
 	Log   func(format string, args ...any)
 }
 
+// Input is what kind of log an input is.
+type Input string
+
+// Inputs.
+const (
+	InputSlow       Input = "slow"        // the slow query log
+	InputGeneral    Input = "general"     // the general query log
+	InputSlowTable  Input = "slow-table"  // mysql.slow_log of a server
+	InputPerfSchema Input = "perf-schema" // performance_schema.events_statements_history_long of a server
+)
+
 // OpenSource opens a log.
 func OpenSource(ctx context.Context, c SourceConfig) (Source, error) {
 	switch {
+	case c.Input == InputSlowTable || c.Input == InputPerfSchema:
+		return NewTableSource(ctx, c.From, c.Input == InputPerfSchema)
+	case c.Input == InputGeneral && c.From == "-":
+		return NewGeneralSource(Interruptible(os.Stdin), 0), nil
+	case c.Input == InputGeneral:
+		f, err := OpenLog(c.From, c.At.Offset)
+		if err != nil {
+			return nil, err
+		}
+		return NewGeneralSource(f, c.At.Offset), nil
 	case c.From == "-":
 		return NewLogSource(Interruptible(os.Stdin), c.At, false), nil
 	case strings.HasPrefix(c.From, "http://") || strings.HasPrefix(c.From, "https://"):
