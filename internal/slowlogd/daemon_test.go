@@ -82,6 +82,9 @@ func start(t testing.TB, c slowlogd.Config) *daemon {
 	return d
 }
 
+// plainClient does not ask for compression.
+var plainClient = &http.Client{Transport: &http.Transport{DisableCompression: true}}
+
 // get asks for a stream.
 func (d *daemon) get(ctx context.Context, query string) *http.Response {
 	d.t.Helper()
@@ -91,7 +94,7 @@ func (d *daemon) get(ctx context.Context, query string) *http.Response {
 		if err != nil {
 			d.t.Fatal(err)
 		}
-		resp, err := http.DefaultClient.Do(req)
+		resp, err := plainClient.Do(req)
 		if err != nil {
 			d.t.Fatal(err)
 		}
