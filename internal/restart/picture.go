@@ -78,7 +78,7 @@ func (b Below) points(t *Timeline) (points []chart.Point) {
 	}
 	for _, k := range t.Ticks {
 		v, ok := k.Facts[b.Fact]
-		if !ok || whole == 0 {
+		if !ok || whole == 0 || k.End > t.Stop && k.Begin < t.Launched { // asked for before the stop, and answered by the old process
 			continue
 		}
 		v *= 100 / whole

@@ -192,6 +192,8 @@ func withFacts() *Timeline {
 // A counter is drawn as its growth and never over the restart; a level as a share of what it was before.
 func TestFactsUnderThePicture(t *testing.T) {
 	line := withFacts()
+	line.Launched = line.Stop + int64(Every)/2
+	line.Ticks[100].Facts = map[string]float64{"count": 500, "level": 200} // of the old process, told when it was dead
 	gap := 0
 	for _, p := range (Below{Fact: "count", Rate: true}).points(line) {
 		switch {
