@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -298,10 +299,21 @@ func openLocked(path string) (*os.File, error) {
 	return nil, fmt.Errorf("%s: the file was replaced %d times while it was being locked", path, openTries)
 }
 
+// dyingWait is how long a locked file is waited for: a process that was killed is gone for its parent before its lock is, when
+// somebody looks at its memory at that moment (a monitor that reads its smaps) and so keeps the mapped file open.
+const (
+	dyingWait = time.Second
+	dyingPoll = 2 * time.Millisecond
+)
+
 // lockAndCompare locks f and tells whether its path still names it: the holder before may have removed it.
 func lockAndCompare(f *os.File) (bool, error) {
 	fd := int(f.Fd())
-	if err := flock(fd); err == unix.EWOULDBLOCK {
+	err := flock(fd)
+	for end := time.Now().Add(dyingWait); err == unix.EWOULDBLOCK && time.Now().Before(end); err = flock(fd) {
+		time.Sleep(dyingPoll)
+	}
+	if err == unix.EWOULDBLOCK {
 		return false, fmt.Errorf("%w: %s is locked by another process", ErrInUse, f.Name())
 	} else if err != nil {
 		return false, fmt.Errorf("%s: lock: %w", f.Name(), err)

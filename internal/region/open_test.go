@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -398,6 +399,22 @@ func TestInUse(t *testing.T) {
 }
 
 // Many at once: each holds the region alone, or gets ErrInUse; creation and removal included.
+// The lock of a process that is going outlives it by a moment.
+func TestDyingHolder(t *testing.T) {
+	cfg, _ := testConfig(t, 10)
+	live(t, cfg)
+	r, _ := mustOpen(t, cfg)
+	go func() {
+		time.Sleep(10 * dyingPoll)
+		r.Close()
+	}()
+	r, found := mustOpen(t, cfg)
+	if !found.FramesValid {
+		t.Fatalf("found %+v", found)
+	}
+	mustClose(t, r)
+}
+
 func TestOpenRace(t *testing.T) {
 	cfg, _ := testConfig(t, 10)
 	var holders sync.Mutex
