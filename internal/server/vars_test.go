@@ -274,6 +274,30 @@ func TestShowOrder(t *testing.T) {
 	}
 }
 
+// TestRangesOfWrites: UPDATE and DELETE of a range look at the rows of the range.
+func TestRangesOfWrites(t *testing.T) {
+	s := start(t)
+	c := conn(t, open(t, s))
+	exec(t, c, "CREATE TABLE t (a INT PRIMARY KEY, b INT, c INT, INDEX (b))")
+	for i := range 300 {
+		exec(t, c, fmt.Sprintf("INSERT INTO t VALUES (%d, %d, %d)", i, 1000-i, i))
+	}
+	for text, most := range map[string]int64{
+		"UPDATE t SET c = 0 WHERE a BETWEEN 100 AND 105":                      6,
+		"UPDATE t SET c = 0 WHERE b BETWEEN 800 AND 805 AND c > 0":            6,
+		"DELETE FROM t WHERE a BETWEEN 110 AND 115":                           6,
+		"DELETE FROM t WHERE a >= 120 AND a < 126":                            6,
+		"DELETE FROM t WHERE a BETWEEN 130 AND 132 ORDER BY a LIMIT 2":        3,
+		"UPDATE t SET c = 1 WHERE a NOT BETWEEN 10 AND 290 AND a IS NOT NULL": 300,
+	} {
+		before := statusNumber(t, c, "Hearth_rows_examined")
+		exec(t, c, text)
+		if n := statusNumber(t, c, "Hearth_rows_examined") - before; n < 1 || n > most {
+			t.Errorf("%s: %d rows examined, want %d at most", text, n, most)
+		}
+	}
+}
+
 // TestCardinality: SHOW INDEX says how many values there are, as far as it is known.
 func TestCardinality(t *testing.T) {
 	c := conn(t, open(t, start(t)))

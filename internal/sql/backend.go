@@ -73,6 +73,7 @@ func Open(ctx context.Context, db *hearth.DB, o Options) (*Backend, error) {
 		installViewRule()
 		installShowCreateRule()
 		installUpdateRule()
+		installBetweenRule()
 		installDropRule()
 	})
 	installDDLRule()
