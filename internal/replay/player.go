@@ -364,9 +364,10 @@ func (w *worker) hangUp() {
 // do sends a job, and says how it ended.
 func (w *worker) do(ctx context.Context, j *job) (Outcome, string) {
 	p := w.p
-	texts, ok := []string{string(j.text)}, Run
+	texts, ok, how := []string{string(j.text)}, Run, ""
 	switch {
 	case j.class == Write && p.t.fake:
+		how = "changes faked"
 	case j.class == Write:
 		ok = Rewritten
 		var err error
@@ -398,7 +399,7 @@ func (w *worker) do(ctx context.Context, j *job) (Outcome, string) {
 		return Failed, refused
 	}
 	p.memory.replayed(j.hash, time.Now())
-	return ok, ""
+	return ok, how
 }
 
 // maxAgreed bounds the shapes that are remembered as read alike.
