@@ -76,6 +76,9 @@ func TestLoadDataStrict(t *testing.T) {
 		{"1\t1\n1\t2\n", 1062},
 		{"1\t1\nx\t2\n", 1366},
 		{"1\t1\n2\t\\N\n", 1048},
+		{"1\n", 1261},
+		{"1\t1\n2\t2\t2\n", 1262},
+		{"1\t1\n2\t\n", 1366},
 	} {
 		if err := os.WriteFile(filepath.Join(files, "t"), []byte(f.text), 0o600); err != nil {
 			t.Fatal(err)
@@ -87,6 +90,16 @@ func TestLoadDataStrict(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(files, "t"), []byte("1\n2\t\n3\t3\t3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	exec(t, c, "LOAD DATA INFILE 't' INTO TABLE t") // a field that is missing, or empty for a number, is the default; one too many is dropped
+	exec(t, c, "LOAD DATA INFILE 't' IGNORE INTO TABLE t") // a field that is missing, or empty for a number, is the default; one too many is dropped
+	expect(t, rows(t, c, "SELECT * FROM t ORDER BY a"), "1 5", "2 5", "3 3")
+	if w := rows(t, c, "SHOW WARNINGS"); len(w) != 0 {
+		t.Errorf("warnings after a SELECT: %q", w)
+	}
+	exec(t, c, "DELETE FROM t")
+	exec(t, c, "SET sql_mode = ''")
+	exec(t, c, "LOAD DATA INFILE 't' INTO TABLE t")
+	if w := rows(t, c, "SHOW WARNINGS"); len(w) != 2 {
+		t.Errorf("warnings %q, want 1261 and 1262", w)
+	}
 	expect(t, rows(t, c, "SELECT * FROM t ORDER BY a"), "1 5", "2 5", "3 3")
 }

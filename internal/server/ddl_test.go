@@ -46,3 +46,35 @@ func TestChecksBesideVirtualColumns(t *testing.T) {
 	_, err = c.ExecContext(t.Context(), "ALTER TABLE t DROP CHECK c1")
 	failsWith(t, err, 3940)
 }
+
+// TestSearchKeys: definitions with FULLTEXT and SPATIAL keys, which dumps have, are carried out without them.
+func TestSearchKeys(t *testing.T) {
+	s := start(t)
+	c := conn(t, open(t, s))
+	exec(t, c, "CREATE TABLE posts (id INT PRIMARY KEY, title VARCHAR(200), body TEXT, KEY title (title), FULLTEXT KEY search (title, body), FULLTEXT (body))")
+	expect(t, rows(t, c, "SHOW WARNINGS"),
+		"Warning 1214 The used table type doesn't support FULLTEXT indexes: key 'search' is left out",
+		"Warning 1214 The used table type doesn't support FULLTEXT indexes: key 'body' is left out")
+	exec(t, c, "INSERT INTO posts VALUES (1, 'one', 'the first')")
+	for _, text := range []string{
+		"ALTER TABLE posts ADD FULLTEXT INDEX again (body)", "CREATE FULLTEXT INDEX third ON posts (title)",
+		"ALTER TABLE posts ADD COLUMN n INT DEFAULT 3, ADD FULLTEXT KEY with_others (body)",
+	} {
+		exec(t, c, text)
+		if w := rows(t, c, "SHOW WARNINGS"); len(w) != 1 {
+			t.Errorf("%s: warnings %q", text, w)
+		}
+	}
+	expect(t, rows(t, c, "SELECT DISTINCT INDEX_NAME FROM information_schema.STATISTICS WHERE TABLE_NAME = 'posts' ORDER BY 1"), "PRIMARY", "title")
+	expect(t, rows(t, c, "SELECT n FROM posts"), "3")
+	_, err := tryRows(t.Context(), c, "SELECT * FROM posts WHERE MATCH (body) AGAINST ('first')")
+	failsWith(t, err, 1191)
+	_, err = c.ExecContext(t.Context(), "ALTER TABLE nowhere ADD FULLTEXT INDEX x (body)")
+	failsWith(t, err, 1146)
+	exec(t, c, "CREATE TABLE places (id INT PRIMARY KEY, p POINT NOT NULL, SPATIAL KEY (p))")
+	if w := rows(t, c, "SHOW WARNINGS"); len(w) != 1 {
+		t.Errorf("warnings %q", w)
+	}
+	exec(t, c, "INSERT INTO places VALUES (1, POINT(1, 2))")
+	expect(t, rows(t, c, "SELECT ST_X(p) FROM places"), "1")
+}

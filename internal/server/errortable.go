@@ -191,6 +191,7 @@ var errorTable = []errorRow{
 	{kind: gms.ErrInvalidUseOfOldNew, number: 1363, state: "HY000"},
 	{kind: gms.ErrInvalidUpdateOfOldRow, number: 1362, state: "HY000"},
 	{kind: gms.ErrInvalidUpdateInAfterTrigger, number: 1362, state: "HY000"},
+	{kind: gms.ErrNoFullTextIndexFound, number: 1191, state: "HY000", text: "Can't find FULLTEXT index matching the column list"},
 	{kind: gms.ErrEventAlreadyExists, number: 1537, state: "HY000"},
 	{kind: gms.ErrEventDoesNotExist, number: 1539, state: "HY000", text: "Unknown event '{0}'"},
 	{kind: gms.ErrUnknownEvent, number: 1539, state: "HY000"},

@@ -221,6 +221,7 @@ func (cl *client) build(sc *gms.Context, text string, stmt ast.Statement, cmd co
 	if insert, ok := stmt.(*ast.Insert); ok {
 		cl.session.AdaptInsert(sc, insert)
 	}
+	stmt = cl.session.AdaptKeys(stmt)
 	bound, flags, err := binder.BindOnly(stmt, text, &gms.QueryFlags{})
 	if err != nil {
 		return nil, nil, err
@@ -259,7 +260,7 @@ func (cl *client) build(sc *gms.Context, text string, stmt ast.Statement, cmd co
 // keepWarnings clears the warnings of statements before this one, but for SHOW WARNINGS, and keeps those that planning made.
 func (cl *client) keepWarnings(sc *gms.Context, bound gms.Node, before int) {
 	now := sc.Session.Warnings()
-	fresh := now[min(before, len(now)):]
+	fresh := now[:max(0, len(now)-before)]
 	switch n := bound.(type) {
 	case *plan.Offset, *plan.Limit:
 		cl.keepWarnings(sc, n.Children()[0], before)

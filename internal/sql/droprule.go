@@ -10,7 +10,7 @@ import (
 // GMS does not look for a check, which is to be dropped, behind the wrapper of a table that has virtual columns.
 
 // dropRuleID must be none of GMS's.
-const dropRuleID analyzer.RuleId = 10007
+const dropRuleID analyzer.RuleId = 10009
 
 // installDropRule puts the rule before GMS's, which would fail.
 func installDropRule() {

@@ -30,6 +30,7 @@ type harness struct {
 	scripts []setup.SetupScript
 	session gms.Session // retained: NewContext gives it out until NewSession makes another
 	skip    []string    // cases not to be run
+	lenient bool        // sessions have no strict SQL mode
 
 	mu      sync.Mutex
 	current *world
@@ -173,7 +174,13 @@ func (h *harness) NewContext() *gms.Context {
 	if h.session == nil {
 		h.session = h.newSession(rootClient)
 	}
-	return gms.NewContext(context.Background(), gms.WithSession(h.session))
+	ctx := gms.NewContext(context.Background(), gms.WithSession(h.session))
+	if h.lenient {
+		if err := h.session.SetSessionVariable(ctx, gms.SqlModeSessionVar, "NO_ENGINE_SUBSTITUTION,ONLY_FULL_GROUP_BY"); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	return ctx
 }
 
 // NewContextWithClient implements enginetest.ClientHarness.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/analyzer"
@@ -62,7 +63,7 @@ func (l loadData) WithChildren(children ...gms.Node) (gms.Node, error) {
 
 // RowIter implements gms.ExecSourceRel. Rows have the columns that are named, in their order, and are as long as the table's.
 func (l loadData) RowIter(ctx *gms.Context, _ gms.Row) (gms.RowIter, error) {
-	it := &loadIter{loadData: l, strict: !l.IsIgnore && isStrict(ctx)}
+	it := &loadIter{loadData: l, strict: !l.IsIgnore && !l.Local && isStrict(ctx)}
 	if err := it.targets(); err != nil {
 		return nil, err
 	}
@@ -184,7 +185,7 @@ type loadIter struct {
 	file    io.ReadCloser
 	reader  *bulk.LoadReader
 	decode  func([]byte) ([]byte, bool) // from the file's character set; nil: as it is
-	strict  bool
+	strict  bool                        // what a client's own file, or IGNORE, is warned of is an error
 	line    int64
 	started bool
 
@@ -278,13 +279,17 @@ func (it *loadIter) Next(ctx *gms.Context) (gms.Row, error) {
 	}
 	it.line++
 	if rest {
-		it.warn(ctx, erTooManyFields, "Row %d was truncated; it contained more data than there were input columns")
+		if err := it.complain(ctx, erTooManyFields, "Row %d was truncated; it contained more data than there were input columns"); err != nil {
+			return nil, err
+		}
 	}
 	has := make([]bool, len(it.DestSch))
 	values := make(gms.Row, len(it.DestSch)) // by ordinal
 	for i, target := range it.inputs {
 		if i == len(fields) {
-			it.warn(ctx, erTooFewFields, "Row %d doesn't contain data for all columns")
+			if err := it.complain(ctx, erTooFewFields, "Row %d doesn't contain data for all columns"); err != nil {
+				return nil, err
+			}
 		}
 		var err error
 		switch {
@@ -315,7 +320,10 @@ func (it *loadIter) assign(ctx *gms.Context, target loadTarget, f bulk.Field, va
 		}
 		return ctx.SetUserVariable(ctx, target.variable, string(text), types.LongText)
 	}
-	if len(text) == 0 && !f.Null && !takesEmpty(it.DestSch[target.column].Type) {
+	if col := it.DestSch[target.column]; len(text) == 0 && !f.Null && !takesEmpty(col.Type) {
+		if it.strict {
+			return it.notEmpty(col)
+		}
 		return nil
 	}
 	has[target.column] = true
@@ -382,7 +390,33 @@ func (it *loadIter) defaults(ctx *gms.Context, row gms.Row, has []bool) (err err
 	return nil
 }
 
-// warn about the line.
-func (it *loadIter) warn(ctx *gms.Context, code int, format string) {
+// complain about the line: a warning, or if the statement is strict, an error.
+func (it *loadIter) complain(ctx *gms.Context, code int, format string) error {
+	if it.strict {
+		return mysql.NewSQLError(code, "01000", format, it.line)
+	}
 	ctx.Session.Warn(&gms.Warning{Level: "Warning", Code: code, Message: fmt.Sprintf(format, it.line)})
+	return nil
+}
+
+// notEmpty is the error of a strict statement for an empty field of a type that has no such value.
+func (it *loadIter) notEmpty(col *gms.Column) error {
+	kind, number, state := "integer", 1366, "HY000"
+	switch {
+	case types.IsTime(col.Type), types.IsTimespan(col.Type):
+		kind, number, state = strings.ToLower(typeName(col.Type)), 1292, "22007"
+	case types.IsDecimal(col.Type):
+		kind = "decimal"
+	case types.IsFloat(col.Type):
+		kind = "double"
+	case !types.IsInteger(col.Type):
+		kind = strings.ToLower(typeName(col.Type))
+	}
+	return mysql.NewSQLError(number, state, "Incorrect %s value: '' for column '%s' at row %d", kind, col.Name, it.line)
+}
+
+// typeName is the name of a type without its length.
+func typeName(t gms.Type) string {
+	name, _, _ := strings.Cut(t.String(), "(")
+	return name
 }

@@ -16,7 +16,7 @@ import (
 // join is not among them: it looks at rows before it comes to that.
 
 // updateRuleID must be none of GMS's.
-const updateRuleID analyzer.RuleId = 10006
+const updateRuleID analyzer.RuleId = 10008
 
 func installUpdateRule() {
 	analyzer.OnceAfterAll = append(analyzer.OnceAfterAll, analyzer.Rule{Id: updateRuleID, Apply: compareBytes})
