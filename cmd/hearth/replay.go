@@ -104,6 +104,8 @@ func (v *replayRunVerb) Run(ctx context.Context) error {
 		return errors.New("--from is missing: give the address of a hearth slowlogd, a file, or - for standard input")
 	case v.To == "" && !v.DryRun:
 		return errors.New("--to is missing: give the standby, as user:password@tcp(host:port)/schema")
+	case v.Checkpoint != "" && (v.From == "-" || v.Input == string(replay.InputSlowTable) || v.Input == string(replay.InputPerfSchema)):
+		return errors.New("--checkpoint: this input cannot be gone on from; give a file, or the address of a hearth slowlogd")
 	}
 	cfg, err := v.config()
 	if err != nil {
