@@ -15,6 +15,7 @@ require (
 	github.com/fsnotify/fsnotify v1.9.0
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/klauspost/compress v1.18.0
+	github.com/percona/go-mysql v0.0.0-20210427141028-73d29c6da78c
 	github.com/prometheus/client_golang v1.16.0
 	github.com/shopspring/decimal v1.3.1
 	github.com/sirupsen/logrus v1.9.0

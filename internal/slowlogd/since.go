@@ -24,6 +24,21 @@ const sinceStart = "start"
 
 // join finds the place a client asked for: "" (now), "start", "-10m" (as long ago), or a token. The segment is held.
 func (f *follower) join(since string, now time.Time) (seg *segment, at mark, st state, err error) {
+	for range joins {
+		if seg, at, st, err = f.tryJoin(since, now); !errors.Is(err, errTruncatedNow) {
+			break
+		}
+		time.Sleep(minLook)
+	}
+	return seg, at, st, err
+}
+
+// joins is how often a place is looked for in files that are truncated meanwhile.
+const joins = 100
+
+var errTruncatedNow = errors.New("the log is truncated faster than it can be read")
+
+func (f *follower) tryJoin(since string, now time.Time) (seg *segment, at mark, st state, err error) {
 	cur := f.holdCurrent()
 	if cur == nil {
 		return nil, mark{}, state{}, errNoLog
@@ -61,7 +76,10 @@ func (f *follower) join(since string, now time.Time) (seg *segment, at mark, st 
 	if err != nil {
 		return nil, mark{}, state{}, err
 	}
-	if st, err = stateIn(chain, seg, offset); err != nil {
+	if st, err = stateIn(chain, seg, offset); err == nil && !chain[len(chain)-1].intact() {
+		err = errTruncatedNow
+	}
+	if err != nil {
 		return nil, mark{}, state{}, err
 	}
 	seg.hold()
@@ -117,7 +135,7 @@ func (f *follower) chain() ([]*segment, error) {
 			}
 		}
 		// Else it is rotated, or was truncated, right now, and the follower does not know it yet.
-		if mine >= 0 && cur.size() >= cur.limit().offset {
+		if mine >= 0 && cur.intact() {
 			if chain, ok := openChain(all[:mine], cur); ok {
 				return chain, nil
 			}
@@ -192,6 +210,18 @@ func (s *segment) endsLine() bool {
 	var last [1]byte
 	n, _ := s.readAt(last[:], size-1)
 	return n == 1 && last[0] == '\n'
+}
+
+// intact says whether the file still is what the follower takes it for.
+func (s *segment) intact() bool {
+	if s.size() < s.limit().offset {
+		return false
+	}
+	var now [headBytes]byte
+	n, _ := s.readAt(now[:], 0)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return bytes.HasPrefix(now[:n], s.head)
 }
 
 // is says whether the file is the one that p names.
@@ -311,7 +341,7 @@ func stateIn(chain []*segment, seg *segment, offset int64) (st state, err error)
 }
 
 // maxFilesBack is in how many files the last "use" and "# Time:" lines are looked for.
-const maxFilesBack = 8
+const maxFilesBack = 64
 
 // stateAt is what a reader of the log knows at an offset of the file.
 func (s *segment) stateAt(offset int64) (state, error) {

@@ -1,0 +1,217 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hearthdb/hearth/internal/slowlog"
+)
+
+// slowlogRelay measures the daemon: bytes to one client, the way of an entry from the write to a client, memory for many clients.
+func slowlogRelay(ctx context.Context, cfg SlowlogConfig, dir string, out Output) error {
+	path := filepath.Join(dir, "relay.log")
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	var piece []byte
+	entries := 0
+	for size := int64(0); size < cfg.Relay; size += int64(len(piece)) {
+		for piece = piece[:0]; len(piece) < 1<<20; entries++ {
+			piece = mysqlEntry(piece, entries)
+		}
+		if _, err := log.Write(piece); err != nil {
+			return err
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	listen := l.Addr().String()
+	l.Close()
+	daemon := cfg.Daemon(ctx, path, listen)
+	var said bytes.Buffer
+	daemon.Stderr = &said
+	if err := daemon.Start(); err != nil {
+		return fmt.Errorf("start the daemon: %w", err)
+	}
+	defer func() {
+		daemon.Process.Kill()
+		daemon.Wait()
+	}()
+	client := &http.Client{Transport: &http.Transport{DisableCompression: true, ReadBufferSize: 256 << 10}}
+	defer client.CloseIdleConnections()
+	if err := awaitHealth(ctx, client, "http://"+listen); err != nil {
+		return fmt.Errorf("%w; it said: %s", err, said.String())
+	}
+	open := func(ctx context.Context, query string) (io.ReadCloser, error) {
+		req, err := http.NewRequestWithContext(ctx, "GET", "http://"+listen+"/slow"+query, nil)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return nil, err
+		}
+		if resp.StatusCode != http.StatusOK {
+			resp.Body.Close()
+			return nil, fmt.Errorf("GET /slow%s: %s", query, resp.Status)
+		}
+		return resp.Body, nil
+	}
+
+	out.Progress("slowlog: relaying %d MB to one client", cfg.Relay/1e6)
+	var rates []float64
+	for range cfg.Runs {
+		start := time.Now()
+		body, err := open(ctx, "?since=start&follow=0")
+		if err != nil {
+			return err
+		}
+		n, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, body, make([]byte, 256<<10))
+		body.Close()
+		if err != nil || n < cfg.Relay {
+			return fmt.Errorf("relayed %d of %d bytes: %v", n, cfg.Relay, err)
+		}
+		rates = append(rates, float64(n)/1e6/time.Since(start).Seconds())
+	}
+	out.Result(NewResult(slowlogMeasure, ours, "relay to one client", 1, "MB/s", rates))
+
+	out.Progress("slowlog: timing %d entries from the write to a client", cfg.Delays)
+	var p50, p99 []float64
+	for range cfg.Runs {
+		delays, err := entryDelays(ctx, cfg.Delays, log, open)
+		if err != nil {
+			return err
+		}
+		p50 = append(p50, delays[len(delays)/2])
+		p99 = append(p99, delays[len(delays)*99/100])
+	}
+	out.Result(NewResult(slowlogMeasure, ours, "write to client, p50", 1, "ms", p50))
+	out.Result(NewResult(slowlogMeasure, ours, "write to client, p99", 1, "ms", p99))
+
+	out.Progress("slowlog: %d clients", cfg.Clients)
+	before, err := residentMemory(daemon.Process.Pid)
+	if err != nil {
+		return err
+	}
+	many, cancel := context.WithCancel(ctx)
+	defer cancel()
+	first := make(chan error, cfg.Clients)
+	for range cfg.Clients {
+		body, err := open(many, "")
+		if err != nil {
+			return err
+		}
+		go func() {
+			defer body.Close()
+			_, err := io.CopyN(io.Discard, body, 1<<20)
+			first <- err
+		}()
+	}
+	for size := 0; size < 2<<20; size += len(piece) {
+		if _, err := log.Write(piece); err != nil {
+			return err
+		}
+	}
+	for range cfg.Clients {
+		if err := <-first; err != nil {
+			return err
+		}
+	}
+	after, err := residentMemory(daemon.Process.Pid)
+	if err != nil {
+		return err
+	}
+	out.Result(NewResult(slowlogMeasure, ours, "memory of clients", cfg.Clients, "MB", []float64{float64(after-before) / 1e6}))
+	return nil
+}
+
+// awaitHealth waits until the daemon reads its log.
+func awaitHealth(ctx context.Context, client *http.Client, url string) error {
+	const patience = 2 * time.Minute
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		resp, err := client.Get(url + "/healthz")
+		if err != nil {
+			continue
+		}
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return nil
+		}
+	}
+	return fmt.Errorf("the daemon at %s does not read its log", url)
+}
+
+// entryDelays writes entries at a few hundred a second, and tells in ms how long each took to a client, sorted.
+func entryDelays(ctx context.Context, n int, log *os.File, open func(context.Context, string) (io.ReadCloser, error)) ([]float64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	body, err := open(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	start := time.Now()
+	failed := make(chan error, 1)
+	go func() {
+		var entry []byte
+		for range n {
+			text := strconv.AppendInt([]byte("SELECT "), int64(time.Since(start)), 10)
+			entry = slowlog.AppendEntry(entry[:0], &slowlog.Entry{Text: text}, false)
+			if _, err := log.Write(entry); err != nil {
+				failed <- err
+				cancel()
+				return
+			}
+			time.Sleep(3 * time.Millisecond)
+		}
+	}()
+	r := slowlog.NewReader(body, slowlog.Options{})
+	var delays []float64
+	var e slowlog.Entry
+	for len(delays) < n {
+		if err := r.Next(&e); err != nil {
+			select {
+			case err = <-failed:
+			default:
+			}
+			return nil, err
+		}
+		digits, ok := strings.CutPrefix(string(e.Text), "SELECT ")
+		written, err := strconv.ParseInt(digits, 10, 64)
+		if ok && err == nil {
+			delays = append(delays, float64(time.Since(start)-time.Duration(written))/1e6)
+		}
+	}
+	slices.Sort(delays)
+	return delays, nil
+}
+
+// residentMemory of a process, in bytes.
+func residentMemory(pid int) (int64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0, err
+	}
+	var size, resident int64
+	if _, err := fmt.Sscan(string(b), &size, &resident); err != nil {
+		return 0, err
+	}
+	return resident * int64(os.Getpagesize()), nil
+}
