@@ -68,6 +68,7 @@ func Open(ctx context.Context, db *hearth.DB, o Options) (*Backend, error) {
 	installOnce.Do(func() {
 		installLockRule()
 		installOrderRule()
+		installAggregateRule()
 		installInsertRule()
 		installLoadRule()
 		installViewRule()
