@@ -1,12 +1,15 @@
 package sql
 
 import (
+	"errors"
+	"math"
 	"strings"
 	"sync"
 	"time"
 
 	gms "github.com/dolthub/go-mysql-server/sql"
 	"github.com/dolthub/go-mysql-server/sql/stats"
+	"github.com/dolthub/vitess/go/mysql"
 
 	"github.com/hearthdb/hearth"
 )
@@ -98,15 +101,24 @@ func (p *statistics) forget(table uint64) {
 	delete(p.tables, table)
 }
 
-// estimate how many rows a table has.
-func (p *statistics) estimate(ctx *gms.Context, d *definition) (n uint64, err error) {
+// estimate how many rows a table has: none, if it is made or dropped at this moment, for who walks over all tables.
+func (p *statistics) estimate(ctx *gms.Context, d *definition) (uint64, error) {
+	n, err := p.count(ctx, d)
+	err = sqlError(err)
+	var e *mysql.SQLError
+	if errors.As(err, &e) && e.Num == erTableDefChanged {
+		return 0, nil
+	}
+	return n, err
+}
+
+func (p *statistics) count(ctx *gms.Context, d *definition) (n uint64, err error) {
 	if s := SessionOf(ctx); s != nil && s.current() != nil {
 		tree, err := s.Tree(ctx, d.tree)
 		if err != nil {
 			return 0, err
 		}
-		n, err = tree.Estimate(nil, nil)
-		return n, sqlError(err)
+		return tree.Estimate(nil, nil)
 	}
 	err = p.backend.db.View(ctx.Context, func(tx *hearth.Tx) error {
 		tree, err := tx.Tree(d.tree)
@@ -116,7 +128,7 @@ func (p *statistics) estimate(ctx *gms.Context, d *definition) (n uint64, err er
 		n, err = tree.Estimate(nil, nil)
 		return err
 	})
-	return n, sqlError(err)
+	return n, err
 }
 
 // guess makes statistics of all indexes from the number of rows alone.
@@ -125,7 +137,7 @@ func guess(d *definition, n uint64) ([]gms.Statistic, error) {
 	for _, x := range d.indexes {
 		distinct := n
 		if !x.unique {
-			distinct = uint64(float64(n) * guessDistinct)
+			distinct = uint64(math.Ceil(float64(n) * guessDistinct))
 		}
 		st, err := x.statistic(n, distinct, uint64(float64(distinct)*guessNull), nil)
 		if err != nil {
