@@ -215,15 +215,15 @@ func TestVerifyMissesWhatIsLost(t *testing.T) {
 	work(t, d, s, 60, func() {})
 	holds(t, d, db)
 	o, p := d.Ledger.orders[3], d.Ledger.payments[3]
-	for name, q := range map[string]string{
-		"a payment has another amount": fmt.Sprintf("UPDATE history SET h_amount = h_amount + 1 WHERE h_id = %d", p.id),
-		"a payment is gone":            fmt.Sprintf("DELETE FROM history WHERE h_id = %d", p.id),
-		"an order is gone":             fmt.Sprintf("DELETE FROM orders WHERE o_w_id = %d AND o_d_id = %d AND o_id = %d", o.w, o.d, o.id),
+	for _, x := range []struct{ name, damage string }{ // in this order: what is gone cannot be changed
+		{"a payment has another amount", fmt.Sprintf("UPDATE history SET h_amount = h_amount + 1 WHERE h_id = %d", p.id)},
+		{"a payment is gone", fmt.Sprintf("DELETE FROM history WHERE h_id = %d", p.id)},
+		{"an order is gone", fmt.Sprintf("DELETE FROM orders WHERE o_w_id = %d AND o_d_id = %d AND o_id = %d", o.w, o.d, o.id)},
 	} {
-		mustChange(t, db, q)
+		mustChange(t, db, x.damage)
 		var lost *LostError
 		if err := d.Ledger.Verify(t.Context(), db); !errors.As(err, &lost) || lost.Commits < 1 || lost.Commits > 2 {
-			t.Errorf("%s: got %v", name, err)
+			t.Errorf("%s: got %v", x.name, err)
 		}
 	}
 }
