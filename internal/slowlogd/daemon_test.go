@@ -1,9 +1,11 @@
 package slowlogd_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"log/slog"
 	"net"
@@ -331,6 +333,51 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// TestBannerOnly asks for what is before a file that has only a banner yet, as all files before it have.
+func TestBannerOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "slow.log")
+	s := newServer(t, path)
+	for _, n := range []int{3, 0, 2} { // a time in the first file only
+		s.write(n)
+		s.rename(keep)
+		s.open()
+	}
+	d := start(t, slowlogd.Config{Log: path})
+	got := d.all("?since=start")
+	if n := strings.Count(got, "SELECT "); n != 5 {
+		t.Fatalf("from the start: got %d statements, want 5:\n%s", n, got)
+	}
+	// Behind statement 3, in the last file but one, by its fingerprint.
+	b, err := os.ReadFile(path + ".1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := fnv.New64a()
+	sum.Write(b)
+	last := bytes.LastIndex(b, []byte("# User@Host: "))
+	got = d.all(fmt.Sprintf("?since=%d-%016x-0:%d", len(b), sum.Sum64(), last))
+	for _, want := range []string{"# Time: 240703  9:46:00\n# User@Host: ", "use db0;\nSET timestamp=1720000000;\nSELECT 4;\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("behind statement 3: got %q, want %q in it", got, want)
+		}
+	}
+	// A copy that is being made, of which the banner is there, is not read when it grows.
+	s.write(1)
+	until(t, "the last entry is seen", func() bool { return d.status().Entries == 1 })
+	if b, err = os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	copied := path + ".0"
+	for _, size := range []int{0, bytes.IndexByte(b, '#'), len(b)} {
+		if err := os.WriteFile(copied, b[:size], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.all("?since=start"); strings.Count(got, "SELECT ") != 6 {
+			t.Errorf("with %d bytes of a copy: got %d statements, want 6:\n%s", size, strings.Count(got, "SELECT "), got)
+		}
+	}
+}
+
 // rotation is a way to rotate. It is called with nothing being written.
 type rotation struct {
 	name   string
@@ -339,7 +386,13 @@ type rotation struct {
 	rotate func(s *server, i int)
 }
 
-const keep = 60
+// keep is how many rotated files there are, and ahead how many rotations in a row the log may be before the client: two files
+// each at most, which is half of those kept. The other half is for a client that resumes in the oldest file it may need: the
+// "# Time:" line that holds there is some files before it, and nobody could tell it were they gone.
+const (
+	keep  = 60
+	ahead = keep / 4
+)
 
 var rotations = []rotation{
 	{"rename", "", false, func(s *server, i int) {
@@ -479,8 +532,8 @@ func TestRotations(t *testing.T) {
 				}
 				rot.rotate(s, i)
 				s.write(1)
-				if written = append(written, s.n); len(written) > keep/2 { // no farther ahead than there are files
-					wait(written[len(written)-keep/2])
+				if written = append(written, s.n); len(written) > ahead {
+					wait(written[len(written)-ahead])
 				}
 			}
 			total <- s.n

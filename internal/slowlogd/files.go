@@ -1,6 +1,7 @@
 package slowlogd
 
 import (
+	"bytes"
 	"cmp"
 	"compress/gzip"
 	"errors"
@@ -51,6 +52,19 @@ func sum(head []byte) uint64 {
 func (p print) matches(head []byte) bool {
 	return len(head) >= p.length && sum(head[:p.length]) == p.sum
 }
+
+// isAll says the same of files that are not written any more: one that is shorter than a fingerprint is as long as its own.
+// Without that a file that never had an entry, and so consists of a banner, would match all others.
+func (p print) isAll(head []byte) bool {
+	return p.matches(head) && (p.length == headBytes || p.length == len(head))
+}
+
+// hasEntry says whether there is more than a banner in the first bytes of a file: the header of an entry.
+func hasEntry(head []byte) bool {
+	return bytes.HasPrefix(head, entryStart) || bytes.Contains(head, lineEntryStart)
+}
+
+var entryStart, lineEntryStart = []byte("# "), []byte("\n# ")
 
 // readHead reads the first bytes of a file.
 func readHead(r io.Reader) ([]byte, error) {

@@ -475,8 +475,14 @@ func (s *source) findCopy() *os.File {
 	if p.length == 0 {
 		return nil
 	}
+	s.seg.mu.Lock()
+	bannerOnly := !hasEntry(s.seg.head)
+	s.seg.mu.Unlock()
 	for _, c := range all {
 		if c.packed != "" || inodeOf(c.info) == s.seg.inode {
+			continue
+		}
+		if bannerOnly && (c.info.ModTime().Before(s.f.birth) || s.f.followed(c)) { // all files begin like this one
 			continue
 		}
 		file, err := os.Open(c.path)
@@ -605,12 +611,12 @@ func (f *follower) followed(c sibling) bool {
 		return true
 	}
 	for _, p := range f.known {
-		if p.length > 0 && p.matches(head) {
+		if p.isAll(head) {
 			return true
 		}
 	}
 	cur, _ := f.current()
-	return cur.print().matches(head)
+	return cur.print().isAll(head)
 }
 
 func plain(all []sibling) []sibling {

@@ -172,6 +172,13 @@ func (s *segment) replace(f *os.File) (old *os.File) {
 	return old
 }
 
+// opened is what is read now; replace changes it.
+func (s *segment) opened() *os.File {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file
+}
+
 // size of the file as it is on the disk.
 func (s *segment) size() int64 {
 	s.mu.Lock()

@@ -25,7 +25,7 @@ const sinceStart = "start"
 // join finds the place a client asked for: "" (now), "start", "-10m" (as long ago), or a token. The segment is held.
 func (f *follower) join(since string, now time.Time) (seg *segment, at mark, st state, err error) {
 	for range joins {
-		if seg, at, st, err = f.tryJoin(since, now); !errors.Is(err, errTruncatedNow) {
+		if seg, at, st, err = f.tryJoin(since, now); !errors.Is(err, errMovedNow) {
 			break
 		}
 		time.Sleep(minLook)
@@ -33,10 +33,10 @@ func (f *follower) join(since string, now time.Time) (seg *segment, at mark, st 
 	return seg, at, st, err
 }
 
-// joins is how often a place is looked for in files that are truncated meanwhile.
+// joins is how often a place is looked for in files that are rotated or truncated meanwhile.
 const joins = 100
 
-var errTruncatedNow = errors.New("the log is truncated faster than it can be read")
+var errMovedNow = errors.New("the log is rotated faster than it can be read")
 
 func (f *follower) tryJoin(since string, now time.Time) (seg *segment, at mark, st state, err error) {
 	cur := f.holdCurrent()
@@ -67,17 +67,19 @@ func (f *follower) tryJoin(since string, now time.Time) (seg *segment, at mark, 
 		}
 		find = func(chain []*segment) (*segment, int64, error) { return findToken(chain, p, n) }
 	}
+	file := cur.opened()
 	chain, err := f.chain()
 	if err != nil {
 		return nil, mark{}, state{}, err
 	}
 	defer chain[0].release()
 	seg, offset, err := find(chain)
-	if err != nil {
-		return nil, mark{}, state{}, err
+	if err == nil {
+		st, err = stateIn(chain, seg, offset)
 	}
-	if st, err = stateIn(chain, seg, offset); err == nil && !chain[len(chain)-1].intact() {
-		err = errTruncatedNow
+	// A file that was truncated while we read it can be whole again, for the follower puts the copy in its place.
+	if last := chain[len(chain)-1]; last != cur || cur.opened() != file || !cur.intact() {
+		err = errMovedNow
 	}
 	if err != nil {
 		return nil, mark{}, state{}, err
@@ -147,7 +149,9 @@ func (f *follower) chain() ([]*segment, error) {
 }
 
 // openChain opens files and links them. It fails when one was renamed since it was listed. A copy of cur, which is about to be
-// truncated, or was a moment ago, is no file before it.
+// truncated, is no file before it, be it half made. That files begin alike does not make them copies: before its first entry cur
+// has a banner only, as all of them. One of which no more can be seen has its place in the chain, for the tokens that name it,
+// but nothing is read from it: it may be a copy that is about to grow.
 func openChain(all []sibling, cur *segment) (chain []*segment, ok bool) {
 	defer func() {
 		if !ok {
@@ -172,9 +176,14 @@ func openChain(all []sibling, cur *segment) (chain []*segment, ok bool) {
 		if seg.head, err = seg.readHead(); err != nil {
 			return chain, false
 		}
-		if p := cur.print(); p.length > 0 && p.matches(seg.head) {
+		if !cur.beginsWith(seg.head) {
+			continue
+		}
+		if hasEntry(seg.head) {
 			file.Close()
 			chain = chain[:len(chain)-1]
+		} else {
+			seg.marks = []mark{{0, 0}}
 		}
 	}
 	chain = append(chain, cur)
@@ -182,7 +191,7 @@ func openChain(all []sibling, cur *segment) (chain []*segment, ok bool) {
 		s := chain[i]
 		s.next = chain[i+1]
 		s.base = s.next.base - s.size()
-		s.torn = !s.endsLine()
+		s.torn = len(s.marks) == 0 && !s.endsLine()
 	}
 	for i, s := range chain[:len(chain)-1] {
 		if i > 0 && chain[i-1].packed == "" {
@@ -222,6 +231,14 @@ func (s *segment) intact() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return bytes.HasPrefix(now[:n], s.head)
+}
+
+// beginsWith says whether the first bytes of another file, all it has or headBytes of them, are those of this one.
+func (s *segment) beginsWith(head []byte) bool {
+	s.print() // reads them as far as they are there by now
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return bytes.HasPrefix(s.head, head)
 }
 
 // is says whether the file is the one that p names.
