@@ -403,10 +403,10 @@ func TestInUse(t *testing.T) {
 func TestDyingHolder(t *testing.T) {
 	cfg, _ := testConfig(t, 10)
 	live(t, cfg)
-	r, _ := mustOpen(t, cfg)
+	dying, _ := mustOpen(t, cfg)
 	go func() {
 		time.Sleep(10 * dyingPoll)
-		r.Close()
+		dying.Close()
 	}()
 	r, found := mustOpen(t, cfg)
 	if !found.FramesValid {
