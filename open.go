@@ -398,13 +398,6 @@ func (s *start) ready(began time.Time) {
 	db.report = s.report
 	db.started, db.ddlOpen = make(chan struct{}), make(chan struct{})
 	db.txns.Start()
-	if !db.opts.SmallPages {
-		db.wg.Go(func() {
-			if db.pool.Grown(db.ctx) == nil {
-				db.region.Collapse(db.ctx)
-			}
-		})
-	}
 	db.wg.Go(func() {
 		if err := file.RingError(); err != nil {
 			db.opts.Logger.Warn("pages are read by one system call each, which a fast disk will feel, instead of io_uring", "reason", err)

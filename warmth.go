@@ -118,8 +118,26 @@ func (s *start) prewarm(ctx context.Context) {
 	}
 	began := make(chan struct{})
 	db.wg.Go(func() { db.warmer.Run(db.ctx, load, began) })
+	if !db.opts.SmallPages {
+		db.wg.Go(func() {
+			<-began
+			db.hugePages()
+		})
+	}
 	if db.opts.Prewarm == PrewarmBlocking {
 		<-began
 		db.warmer.Wait(ctx, db.opts.PrewarmLimit)
 	}
+}
+
+// hugePages are made of the pool's memory when it is all there and no load is under way: whoever reads into a piece of memory waits
+// while it is copied, and readers who already wait for the disk are not to wait for that too.
+func (db *DB) hugePages() {
+	if db.pool.Grown(db.ctx) != nil {
+		return
+	}
+	for db.warmer.Status().State == heat.StateLoading && db.ctx.Err() == nil {
+		db.warmer.Wait(db.ctx, warmingLook)
+	}
+	db.region.Collapse(db.ctx)
 }
