@@ -107,9 +107,9 @@ func TestStaleSocket(t *testing.T) {
 // While the server starts or stops, a client that comes is told so.
 func TestPhases(t *testing.T) {
 	s := start(t)
-	s.enter("redo 43 %", false)
+	s.enter("analysis 43 %", false)
 	e := failsWith(t, tryLogin(t, login(s, "root", "")), erNotAvailable)
-	if e.Message != "hearth is starting: redo 43 %" {
+	if e.Message != "hearth is starting: analysis 43 %" {
 		t.Errorf("a client is told %q", e.Message)
 	}
 	s.enter("", true)

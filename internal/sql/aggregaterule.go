@@ -16,7 +16,7 @@ import (
 // answer has no row, when it should be NULL. Here the aggregate stays, over one row or none.
 
 // aggregateRuleID must be none of GMS's.
-const aggregateRuleID analyzer.RuleId = 10009
+const aggregateRuleID analyzer.RuleId = 10010
 
 // installAggregateRule puts the rule in the place of GMS's own.
 func installAggregateRule() {

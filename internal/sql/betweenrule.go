@@ -9,7 +9,7 @@ import (
 )
 
 // betweenRuleID must be none of GMS's.
-const betweenRuleID analyzer.RuleId = 10008
+const betweenRuleID analyzer.RuleId = 10011
 
 func installBetweenRule() {
 	analyzer.AlwaysBeforeDefault = append(analyzer.AlwaysBeforeDefault, analyzer.Rule{Id: betweenRuleID, Apply: splitBetween})
