@@ -22,6 +22,7 @@ type benchVerb struct {
 
 	SQL     benchSQLVerb     `cmd:"" name:"sql" help:"Run sysbench against hearth and MariaDB, in turn."`
 	Slowlog benchSlowlogVerb `cmd:"" help:"Measure how fast slow logs are read, beside percona/go-mysql, and relayed by slowlogd."`
+	Replay  benchReplayVerb  `cmd:"" help:"Measure the replayer: alone, beside sysbench on MariaDB, live behind slowlogd, and on a replicating pair of MariaDB."`
 	Restart benchRestartVerb `cmd:"" help:"Measure what users notice of a restart, second by second: of hearth and of MariaDB, or (--embedded) of the engine inside a process."`
 
 	GMSMemory    benchGMSVerb          `cmd:"" name:"gms-memory" hidden:"" help:"The server that bench sql compares with."`

@@ -9,11 +9,13 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/hearthdb/hearth"
+	"github.com/hearthdb/hearth/internal/bench"
 	"github.com/hearthdb/hearth/internal/replay"
 	"github.com/hearthdb/hearth/internal/server"
 	"github.com/hearthdb/hearth/internal/slowlogd"
@@ -96,6 +98,7 @@ func newParser() *kong.Kong {
 			"sqlCanaries":     canaries(),
 
 			"replayConnections": strconv.Itoa(replay.DefaultConnections),
+			"replayParts":       strings.Join(bench.ReplayParts(), ","),
 			"replayQueueAge":    replay.DefaultQueueAge.String(),
 		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
