@@ -39,7 +39,7 @@ type follower struct {
 	mu          sync.Mutex
 	changed     chan struct{} // closed when anything below has changed
 	cur         *segment      // nil: there has been no file yet
-	waiting     string        // why nothing is read; empty: all is well
+	waiting     string        // why nothing is read; empty: all is well, and clients can be served
 	looked      time.Time
 	rotations   int64
 	truncations int64
@@ -55,7 +55,7 @@ type follower struct {
 const knownFiles = 2048
 
 func newFollower(path string, look, grace time.Duration, log *slog.Logger) *follower {
-	return &follower{path: path, look: look, grace: grace, log: log, changed: make(chan struct{}), wake: make(chan struct{}, 1)}
+	return &follower{path: path, look: look, grace: grace, log: log, waiting: "the file is being opened", changed: make(chan struct{}), wake: make(chan struct{}, 1)}
 }
 
 // notify tells everybody that something changed. The caller holds mu.
@@ -172,7 +172,6 @@ func (f *follower) openActive(ctx context.Context) (*os.File, error) {
 		}
 		switch {
 		case err == nil:
-			f.setWaiting("")
 			return file, nil
 		case errors.Is(err, fs.ErrNotExist):
 			f.setWaiting("there is no such file; is slow_query_log on, and is this slow_query_log_file?")
@@ -208,6 +207,7 @@ func (f *follower) first(ctx context.Context) (*segment, error) {
 	}
 	seg.marks, seg.at = []mark{{at, 0}}, st
 	f.install(seg)
+	f.setWaiting("")
 	return seg, nil
 }
 

@@ -19,6 +19,7 @@ var (
 	useLine   = []byte("use ")
 	setLine   = []byte("SET ")
 	timeLine  = []byte("# Time: ")
+	userLine  = []byte("# User@Host: ")
 	bytesLine = []byte("# Query_bytes: ")
 )
 

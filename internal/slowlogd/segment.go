@@ -211,12 +211,16 @@ func countEntries(src io.ReaderAt, from, to int64) (n int64, ok bool) {
 }
 
 // lastBoundary is where the last entry of b begins, if another one is before it; else len(b). It looks only at the last lines,
-// for files that nobody has taken apart.
+// for files that nobody has taken apart. Line by line from the end, for bytes.LastIndex would hash all of b for what is not there.
 func lastBoundary(b []byte) int {
-	user := bytes.LastIndex(b, []byte(";\n# User@Host: "))
-	time := bytes.LastIndex(b, []byte(";\n# Time: "))
-	if at := max(user, time); at >= 0 {
-		return at + 2
+	for end := len(b); ; {
+		nl := bytes.LastIndexByte(b[:end], '\n')
+		if nl < 1 {
+			return len(b)
+		}
+		if line := b[nl+1:]; b[nl-1] == ';' && (bytes.HasPrefix(line, timeLine) || bytes.HasPrefix(line, userLine)) {
+			return nl + 1
+		}
+		end = nl
 	}
-	return len(b)
 }
