@@ -37,6 +37,7 @@ var replayParts = []struct {
 	measure func(*replayBench, context.Context) error
 }{
 	{"rate", (*replayBench).rate},
+	{"points", (*replayBench).points},
 }
 
 // ReplayParts are the names of the parts.
@@ -117,7 +118,7 @@ const replayTables = 4
 // player is the configuration of a replay to a target, as hearth replay has it unless it is told otherwise.
 func (b *replayBench) player(dsn string) replay.Config {
 	return replay.Config{
-		Target:      replay.TargetConfig{DSN: dsn, Limits: replay.DefaultLimits, Writes: replay.WritesRewrite, AccountWrite: true},
+		Target:      replay.TargetConfig{DSN: dsn, Limits: replay.DefaultLimits, Writes: replay.WritesRewrite, MayWrite: true, AccountWrite: true},
 		Connections: b.Connections, QueueBytes: replay.DefaultQueueBytes, QueueAge: replay.DefaultQueueAge, Policy: replay.PolicyNovelty,
 	}
 }

@@ -2,9 +2,12 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
+	"github.com/hearthdb/hearth/internal/peer"
 	"github.com/hearthdb/hearth/internal/replay"
 )
 
@@ -59,4 +62,83 @@ func (b *replayBench) playFile(ctx context.Context, name, dsn string) (float64, 
 		return 0, fmt.Errorf("%d of %d entries were run: %s", t.Sum(replay.Run), b.Entries, t)
 	}
 	return rate(b.Entries, took), nil
+}
+
+// replayPool holds all of sysbench's tables, whatever --rows is within reason.
+const replayPool = 1 << 30
+
+// startMariaDB makes a server with sysbench's tables in its pool.
+func (b *replayBench) startMariaDB(ctx context.Context, name string, pool int64, extra ...string) (*peer.Server, sysbench, error) {
+	s, err := peer.MariaDB(peer.Config{Dir: filepath.Join(b.dir, name), Pool: pool, LogSize: 256 << 20, Extra: append([]string{
+		"--innodb-buffer-pool-dump-at-shutdown=0", "--innodb-buffer-pool-load-at-startup=0"}, extra...)})
+	if err != nil {
+		return nil, sysbench{}, err
+	}
+	if err := s.Start(ctx); err != nil {
+		return nil, sysbench{}, err
+	}
+	tool := sysbench{server: s, database: "sbtest", tables: replayTables, rows: b.Rows, seed: b.Seed, text: true}
+	if err := b.loadSysbench(ctx, s, tool); err != nil {
+		return nil, tool, errors.Join(err, s.Kill())
+	}
+	return s, tool, nil
+}
+
+func (b *replayBench) loadSysbench(ctx context.Context, s *peer.Server, tool sysbench) error {
+	b.tell("loading %d tables of %d rows", tool.tables, tool.rows)
+	if err := execAll(ctx, s, "", "CREATE DATABASE sbtest"); err != nil {
+		return err
+	}
+	_, err := tool.prepare(ctx)
+	return err
+}
+
+// execAll runs statements on one connection.
+func execAll(ctx context.Context, s *peer.Server, database string, statements ...string) error {
+	db, err := s.Open(database)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, q := range statements {
+		if _, err := db.ExecContext(ctx, q); err != nil {
+			return fmt.Errorf("%s: %s: %w", s.Name, q, err)
+		}
+	}
+	return nil
+}
+
+// points is what the replayer does beside what sysbench does: the same point reads, as text, over the same number of connections
+// to the same socket, in turns.
+func (b *replayBench) points(ctx context.Context) (err error) {
+	s, tool, err := b.startMariaDB(ctx, "points", replayPool)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Kill()) }()
+	name, err := b.pointLog(b.Rows)
+	if err != nil {
+		return err
+	}
+	if _, err := tool.run(ctx, "oltp_point_select", b.Connections, min(b.RunTime, 3*time.Second)); err != nil { // warm
+		return err
+	}
+	var theirs, ours, share []float64
+	for n := range b.Runs {
+		r, err := tool.run(ctx, "oltp_point_select", b.Connections, b.RunTime)
+		if err != nil {
+			return err
+		}
+		v, err := b.playFile(ctx, name, s.DSN("sbtest"))
+		if err != nil {
+			return err
+		}
+		b.tell("point reads: run %d of %d: sysbench %.0f/s, replay %.0f/s", n+1, b.Runs, r.Queries, v)
+		theirs, ours, share = append(theirs, r.Queries), append(ours, v), append(share, 100*v/r.Queries)
+	}
+	b.out.Result(NewResult(replayMeasure, "sysbench", "point reads on MariaDB", b.Connections, "queries/s", theirs))
+	b.put("point reads on MariaDB", "entries/s", ours...)
+	b.put("point reads on MariaDB, of sysbench in the same pair", "%", share...)
+	return nil
 }
