@@ -52,8 +52,8 @@ func (s *Server) hearthTables() []*infoTable {
 			textColumn("DUMP_WITHHELD"), textColumn("DUMP_ERROR")},
 			rows: s.warmthRow},
 		{name: "HEARTH_START_REPORT", columns: gms.Schema{textColumn("KIND"), textColumn("WHY"), timeColumn("AT"), realColumn("SECONDS"),
-			idColumn("INCARNATION"), numberColumn("POOL_FRAMES"), textColumn("MEMORY_SURVIVES"), idColumn("CHECKPOINT_LSN"),
-			idColumn("LOG_END_LSN"), numberColumn("RING_BYTES"), numberColumn("REDO_PAGES"),
+			idColumn("INCARNATION"), numberColumn("POOL_FRAMES"), textColumn("POOL_SHORT"), textColumn("MEMORY_SURVIVES"),
+			idColumn("CHECKPOINT_LSN"), idColumn("LOG_END_LSN"), numberColumn("RING_BYTES"), numberColumn("REDO_PAGES"),
 			numberColumn("REDO_BYTES"), numberColumn("TORN_PAGES"), numberColumn("LOSERS"), numberColumn("ORPHAN_FILES"),
 			textColumn("PHASES"), textColumn("FRAMES")},
 			rows: s.startRow},
@@ -99,8 +99,8 @@ func (s *Server) startRow(*gms.Context) ([]gms.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []gms.Row{{string(r.Kind), orNull(r.Why), moment(r.At), r.Took.Seconds(), r.Incarnation, int64(r.PoolFrames), yes(r.Survives),
-		r.Checkpoint, r.LogEnd, r.RingBytes, int64(r.RedoPages), r.RedoBytes, int64(r.TornPages), int64(r.Losers),
+	return []gms.Row{{string(r.Kind), orNull(r.Why), moment(r.At), r.Took.Seconds(), r.Incarnation, int64(r.PoolFrames), orNull(r.PoolShort),
+		yes(r.Survives), r.Checkpoint, r.LogEnd, r.RingBytes, int64(r.RedoPages), r.RedoBytes, int64(r.TornPages), int64(r.Losers),
 		int64(r.OrphanFiles), string(phases), string(frames)}}, nil
 }
 

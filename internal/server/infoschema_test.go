@@ -4,6 +4,11 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hearthdb/hearth"
 )
 
 // TestInfoSchema: every table of ours is listed, describes itself and can be read.
@@ -24,12 +29,46 @@ func TestInfoSchema(t *testing.T) {
 	}
 	expect(t, rows(t, c, "SELECT INDEX_NAME FROM information_schema.HEARTH_POOL_BY_TREE WHERE TABLE_SCHEMA = 'test' AND TABLE_NAME = 't' "+
 		"AND PAGES > 0 ORDER BY 1"), "PRIMARY", "kb")
-	expect(t, rows(t, c, "SELECT KIND FROM information_schema.HEARTH_START_REPORT"), "new")
+	expect(t, rows(t, c, "SELECT KIND, POOL_SHORT IS NULL FROM information_schema.HEARTH_START_REPORT"), "new 1")
 	expect(t, rows(t, c, "SELECT COUNT(*) FROM information_schema.HEARTH_LOG WHERE CURRENT_LSN >= DURABLE_LSN AND SYNCS > 0"), "1")
 	expect(t, rows(t, c, "SELECT count > 0 FROM information_schema.innodb_metrics WHERE name = 'buffer_pool_pages_total' AND status = 'enabled'"), "1")
 	expect(t, rows(t, c, "SELECT pool_size FROM information_schema.innodb_buffer_pool_stats"), "2048")
 	if got := rows(t, c, "SHOW ENGINES"); len(got) != 1 || !strings.HasPrefix(got[0], "InnoDB DEFAULT") {
 		t.Errorf("engines: %q", got)
+	}
+}
+
+// TestStartReportSaysWhatThePoolLacks: a pool that survived is to be larger than its memory-dir. Needs the right to mount.
+func TestStartReportSaysWhatThePoolLacks(t *testing.T) {
+	memory := t.TempDir()
+	if err := unix.Mount("tmpfs", memory, "tmpfs", 0, "size=128m"); err != nil {
+		t.Skip("mount:", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(memory, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	cfg := testConfig(t)
+	cfg.Engine.Memory, cfg.Engine.MemoryDir, cfg.Engine.RingSize = hearth.MemoryRequire, memory, 1<<20
+	before, err := Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := before.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Engine.PoolSize = 1 << 30
+	c := conn(t, open(t, startAt(t, cfg)))
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // the pool grows behind the first answer
+		got := rows(t, c, "SELECT POOL_FRAMES, POOL_SHORT FROM information_schema.HEARTH_START_REPORT")
+		frames, short, _ := strings.Cut(got[0], " ")
+		if frames != "65536" && strings.Contains(short, memory) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("got %q, want fewer than 65536 frames, and that %s is full", got[0], memory)
+		}
 	}
 }
 
