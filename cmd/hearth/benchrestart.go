@@ -141,7 +141,7 @@ func (v *benchRestartVerb) servers(ctx context.Context, self string, timeline fu
 	cfg := bench.ServerRestartConfig{
 		Dir: v.Dir, Loaded: v.Loaded, Bytes: int64(v.Size), Pool: int64(v.Pool), LogSize: int64(v.LogSize), Clients: v.Readers,
 		Before: cmp.Or(v.Before, figure.Before, defaultRestartBefore), After: cmp.Or(v.After, figure.After, defaultRestartAfter),
-		Whole: v.Figure != "", Redo: cmp.Or(int64(v.Redo), figure.Redo), Disk: v.disk(), Runs: v.Runs, Seed: v.Seed,
+		Whole: figure.Whole, Redo: cmp.Or(int64(v.Redo), figure.Redo), Disk: v.disk(), Runs: v.Runs, Seed: v.Seed,
 		Cases: v.cases(figure.Cases), Picture: v.Picture, Draw: bench.DrawRestarts, Timeline: timeline,
 	}
 	if figure.Draw != nil {

@@ -29,7 +29,8 @@ var ServerProfileNames = []string{
 }
 
 // ServerProfiles are the restarts that are known by name; binary is hearth, which keeps its memory in the folder memory. InnoDB
-// loads its dump, and hearth its own, as each does by default; InnoDB's has all pages in it, as hearth's has.
+// loads its dump, and hearth its own, as each does by default; InnoDB's has all pages in it, as hearth's has. Who keeps no memory has
+// lost with its process what a reboot takes, so its files leave the system's cache too, for all alike.
 func ServerProfiles(binary, memory string) map[string]ServerProfile {
 	const dump = "SET GLOBAL innodb_buffer_pool_dump_now = ON"
 	own := func(name string, color chart.Color) ServerProfile {
@@ -45,7 +46,7 @@ func ServerProfiles(binary, memory string) map[string]ServerProfile {
 
 	before := []string{"--innodb-buffer-pool-load-at-startup=OFF", "--innodb-buffer-pool-dump-at-shutdown=OFF", "--innodb-buffer-pool-dump-pct=100"}
 	innodb := func(name string) ServerProfile {
-		return ServerProfile{Kind: "mariadb", Make: peer.MariaDB, Name: name, Color: chart.InnoDB, Load: before, After: before, Facts: innodbFacts}
+		return ServerProfile{Kind: "mariadb", Make: peer.MariaDB, Name: name, Color: chart.InnoDB, Load: before, After: before, Lose: true, Facts: innodbFacts}
 	}
 	loaded := innodb("InnoDB, its own dump and load")
 	loaded.Dump, loaded.After = dump, []string{"--innodb-buffer-pool-load-at-startup=ON", "--innodb-buffer-pool-dump-at-shutdown=OFF"}
@@ -58,7 +59,7 @@ func ServerProfiles(binary, memory string) map[string]ServerProfile {
 	return map[string]ServerProfile{
 		ProfileHearthKept: kept, ProfileHearthDump: dumped, ProfileHearthScan: scanned, ProfileHearthCold: cold,
 		ProfileInnoDBDump: loaded, ProfileInnoDBScan: scans, ProfileInnoDBScanFirst: scansFirst, ProfileInnoDBCold: innodbCold,
-		ProfileMyRocks: {Kind: "myrocks", Make: peer.MyRocks, Name: "MyRocks", Color: chart.MyRocks, Facts: rocksFacts},
+		ProfileMyRocks: {Kind: "myrocks", Make: peer.MyRocks, Name: "MyRocks", Color: chart.MyRocks, Lose: true, Facts: rocksFacts},
 	}
 }
 

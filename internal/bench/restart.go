@@ -200,7 +200,7 @@ func (r *restarts) restart(ctx context.Context, c restartCase) (*restart.Timelin
 		return nil, err
 	}
 	if c.memory != MemoryKept {
-		if err := LoseMemory(r.memory); err != nil {
+		if err := loseMemory(r.memory, r.dir); err != nil {
 			return nil, err
 		}
 	}
@@ -218,7 +218,7 @@ func (r *restarts) restart(ctx context.Context, c restartCase) (*restart.Timelin
 	}
 	t.First, t.Report = ready.First, ready.Report
 	r.out.Progress("restart, %s: first answer after %v; %s", c, time.Duration(t.First-t.Stop).Round(time.Millisecond), ready.Report)
-	for end := time.Now().Add(r.cfg.After); time.Now().Before(end) && !settled(t); {
+	for end := time.Now().Add(r.cfg.After); time.Now().Before(end) && !settled(t, settleSeconds, true); {
 		if err := after.listen(ctx, time.Second); err != nil {
 			return nil, err
 		}
@@ -226,25 +226,28 @@ func (r *restarts) restart(ctx context.Context, c restartCase) (*restart.Timelin
 	return t, after.stop(ctx, StopClean)
 }
 
-// settle is how many seconds in a row have to be as before until a restart is over, and how many are measured at least.
+// What ends the measurement of a restart early.
 const (
-	settleSeconds = 3
-	settleLeast   = 10 * time.Second
-	settlePart    = 0.95
+	settleSeconds = 3                // of the engine, as before in the mean
+	settleServed  = 10               // the same of a server, one second of which differs from the next
+	settleLeast   = 10 * time.Second // are measured in any case
+	settlePart    = 0.95             // of the throughput before is as before
 )
 
-// settled: there is nothing left to see.
-func settled(t *restart.Timeline) bool {
-	s, warm := t.Seconds(), t.Warm()
-	if time.Since(time.Unix(0, t.Launched)) < settleLeast || len(s) < settleSeconds+1 {
+// settled: there is nothing left to see, since the last whole seconds were as before, in the mean, and punctual if that is asked for.
+func settled(t *restart.Timeline, seconds int, punctual bool) bool {
+	all := t.Seconds()
+	if time.Since(time.Unix(0, t.Launched)) < settleLeast || len(all) < seconds+1 {
 		return false
 	}
-	for _, s := range s[len(s)-1-settleSeconds : len(s)-1] {
-		if s.Start < 0 || float64(s.Done)/s.Measured < settlePart*warm || s.Late > 0 {
+	var done, measured float64
+	for _, s := range all[len(all)-1-seconds : len(all)-1] {
+		if s.Start < 0 || punctual && s.Late > 0 {
 			return false
 		}
+		done, measured = done+float64(s.Done), measured+s.Measured
 	}
-	return true
+	return done/measured >= settlePart*t.Warm()
 }
 
 // RestartStops, RestartMemories and RestartSpreads are all there are.

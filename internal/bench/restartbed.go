@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -113,7 +112,7 @@ func (b *bed) measure(ctx context.Context, t *restart.Timeline) error {
 		return err
 	}
 	b.out.Progress("%s: %s: warming", b.c, b.p.Name)
-	if err := b.scan(ctx, db); err != nil {
+	if err := b.scan(ctx, db, warmers); err != nil {
 		return fmt.Errorf("warm: %w", err)
 	}
 	load, stop := context.WithCancel(ctx)
@@ -216,15 +215,31 @@ func (b *bed) ops() (ops []restart.Op, hangUp func()) {
 	}
 }
 
-// scan reads everything.
-func (b *bed) scan(ctx context.Context, db *sql.DB) error {
-	for _, q := range b.data.scans {
-		var found sql.NullFloat64
-		if err := db.QueryRowContext(ctx, q).Scan(&found); err != nil {
-			return fmt.Errorf("%s: %w", q, err)
-		}
+// warmers read everything before a restart, each a part: one alone waits for a disk that could do more.
+const warmers = 4
+
+// scan reads everything, so many statements at a time.
+func (b *bed) scan(ctx context.Context, db *sql.DB, atOnce int) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	todo := make(chan string)
+	var scanning sync.WaitGroup
+	for range atOnce {
+		scanning.Go(func() {
+			for q := range todo {
+				var found sql.NullFloat64
+				if err := db.QueryRowContext(ctx, q).Scan(&found); err != nil {
+					cancel(fmt.Errorf("%s: %w", q, err)) // the first counts
+				}
+			}
+		})
 	}
-	return nil
+	for _, q := range b.data.scans(b.cfg) {
+		todo <- q
+	}
+	close(todo)
+	scanning.Wait()
+	return context.Cause(ctx)
 }
 
 // redoPatience is how long the load may take to write the log that is wanted: a server that checkpoints all the time never gets there.
@@ -284,7 +299,7 @@ func (b *bed) restart(ctx context.Context, t *restart.Timeline) (err error) {
 	}
 	b.stopped()
 	if b.p.Lose {
-		if err := LoseMemory(b.p.Memory); err != nil {
+		if err := loseMemory(b.p.Memory, b.server.Data()); err != nil {
 			return err
 		}
 	}
@@ -342,7 +357,7 @@ func (b *bed) watch(ctx context.Context, t *restart.Timeline) error {
 			return nil
 		}
 		b.mu.Lock()
-		over := !b.cfg.Whole && settled(t)
+		over := !b.cfg.Whole && settled(t, settleServed, b.c.Rate > 0)
 		b.mu.Unlock()
 		if over {
 			return nil
@@ -385,7 +400,7 @@ func (b *bed) scanWhenUp(ctx context.Context) error {
 			return err
 		}
 	}
-	return b.scan(ctx, db)
+	return b.scan(ctx, db, 1)
 }
 
 // startReport is what hearth says of its start; other servers have none.
@@ -399,23 +414,7 @@ func startReport(ctx context.Context, db *sql.DB) string {
 	}
 	report := fmt.Sprintf("%s: open after %.0f ms", kind, 1000*seconds)
 	if redo > 0 {
-		report += fmt.Sprintf(", %.0f MiB of log redone before", float64(redo)/(1<<20))
+		report += fmt.Sprintf(", %.0f MiB of log redone behind that", float64(redo)/(1<<20))
 	}
 	return report
-}
-
-// LoseMemory removes what a hearth server keeps in memory, as a reboot does; "": there is none.
-func LoseMemory(memoryDir string) error {
-	if memoryDir == "" {
-		return nil
-	}
-	regions, err := filepath.Glob(filepath.Join(memoryDir, "hearth-*"))
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, r := range regions {
-		errs = append(errs, os.RemoveAll(r))
-	}
-	return errors.Join(errs...)
 }

@@ -192,12 +192,13 @@ var (
 func (d drawing) draw(cfg ServerRestartConfig, all []CaseRuns) (pictures []NamedPicture) {
 	for _, c := range all {
 		var lines []restart.Styled
-		to := cfg.After.Seconds()
+		to, early := cfg.After.Seconds(), false
 		for _, p := range c.Profiles {
 			t := p.middle()
 			if t == nil {
 				continue
 			}
+			early = early || t.Covered() < cfg.After
 			to = max(to, t.Covered().Seconds())
 			lines = append(lines, restart.Styled{Timeline: t, Label: p.Name, Color: p.Color, Dashed: p.Dash})
 		}
@@ -205,12 +206,16 @@ func (d drawing) draw(cfg ServerRestartConfig, all []CaseRuns) (pictures []Named
 		if c.Case.Workload == WorkloadTPCC {
 			y = "transactions per second"
 		}
+		subtitle := cfg.subtitle(c.Case)
+		if early {
+			subtitle += fmt.Sprintf("; a line ends when %d seconds were as before", settleServed)
+		}
 		window := pictureWindow
 		if to > longPicture.Seconds() {
 			window = time.Second
 		}
 		l := restart.Picture{
-			Title: d.title(c), Subtitle: cfg.subtitle(c.Case), Unit: y, LogY: d.log, Window: window,
+			Title: d.title(c), Subtitle: subtitle, Unit: y, LogY: d.log, Window: window,
 			Mark: map[string]string{StopKill: "kill -9", StopClean: "stop"}[c.Case.Stop],
 			From: -min(cfg.Before.Seconds(), 10), To: to, Below: d.below,
 		}.Lines(lines)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hearthdb/hearth/internal/chart"
@@ -80,7 +81,7 @@ type ServerProfile struct {
 	Load   []string // flags of the load before the restart
 	After  []string // flags after it
 	Memory string   // folder of what outlives the process; "": nothing does
-	Lose   bool     // throw that away between stop and start, as a reboot does
+	Lose   bool     // between stop and start that is thrown away, and the system's cache of its files, as by a reboot
 	Dump   string   // the statement that writes the list of cached pages before the restart; "": none is written
 	Scan   ScanTime
 	Facts  map[string]string // of the server's counters, those that are sampled
@@ -137,7 +138,7 @@ func (cfg ServerRestartConfig) Validate() error {
 }
 
 // ServerRestart measures the restarts of the profiles, in turn, Runs times each case. A kind of server is loaded once, and every
-// restart begins with a copy of what was loaded. A restart that fails is told and left out; the others are measured all the same.
+// restart begins with a copy of what was loaded, or with that of the restart before if there were only reads. A restart that fails is told and left out; the others are measured all the same.
 func ServerRestart(ctx context.Context, cfg ServerRestartConfig, out Output) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -198,7 +199,7 @@ func (m *serverRestarts) prepare(ctx context.Context) error {
 			if err := m.store.load(ctx, m.cfg, p, s, m.out); err != nil {
 				return fmt.Errorf("%s: load: %w", s.Name, err)
 			}
-			if err := LoseMemory(p.Memory); err != nil {
+			if err := removeRegions(p.Memory); err != nil {
 				return err
 			}
 		}
@@ -245,9 +246,9 @@ func (m *serverRestarts) measure(ctx context.Context) (all []CaseRuns, failed er
 
 // Bytes per second of what surrounds a measurement, for guesses only.
 const (
-	guessCopy = 300e6
-	guessWarm = 80e6
-	guessLog  = 2.5e6 // written by updates
+	guessCopy = 500e6
+	guessWarm = 200e6
+	guessLog  = 2e6 // written by updates
 )
 
 // guess is how long one restart takes.
@@ -257,24 +258,28 @@ func (m *serverRestarts) guess() time.Duration {
 	return time.Duration(around*float64(time.Second)) + m.cfg.Before*3/2 + log + m.cfg.After
 }
 
-// run measures one restart, of a fresh copy.
+// run measures one restart, of a fresh copy unless it would be the same.
 func (m *serverRestarts) run(ctx context.Context, c ServerCase, p ServerProfile) (*restart.Timeline, error) {
 	s := m.servers[p.Kind]
-	m.out.Progress("%s: %s: copying %s", c, p.Name, m.cfg.size())
-	if err := LoseMemory(p.Memory); err != nil {
+	if err := removeRegions(p.Memory); err != nil {
 		return nil, err
 	}
-	if err := m.store.fetch(m.cfg, s); err != nil {
+	if err := m.store.fetch(m.cfg, s, m.out); err != nil {
 		return nil, fmt.Errorf("copy: %w", err)
 	}
 	b := newBed(m.cfg, c, p, s, m.out)
 	t := &restart.Timeline{Name: p.Name, System: s.Name, Config: b.config()}
 	err := b.measure(ctx, t)
-	err = errors.Join(err, s.Kill(), m.store.discard(s), LoseMemory(p.Memory)) // the next run has a copy of its own
+	err = errors.Join(err, s.Kill(), m.store.release(m.cfg, s), removeRegions(p.Memory))
 	if m.cfg.Timeline != nil && len(t.Ticks) > 0 {
 		m.cfg.Timeline(t)
 	}
 	return t, err
+}
+
+// readsOnly: no client changes anything.
+func (cfg ServerRestartConfig) readsOnly() bool {
+	return !slices.ContainsFunc(cfg.Cases, func(c ServerCase) bool { return c.Workload != WorkloadPoint })
 }
 
 func (cfg ServerRestartConfig) size() string {

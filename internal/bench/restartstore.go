@@ -59,12 +59,28 @@ func (st store) load(ctx context.Context, cfg ServerRestartConfig, p ServerProfi
 	return os.WriteFile(filepath.Join(folder, storeMark), mark, 0o644)
 }
 
-// fetch gives the server a copy of its database.
-func (st store) fetch(cfg ServerRestartConfig, s *peer.Server) error {
+// fetch gives the server a copy of its database, of which nothing is in the system's cache. Reads change nothing: one that was only
+// read serves again.
+func (st store) fetch(cfg ServerRestartConfig, s *peer.Server, out Output) error {
+	if _, err := os.Stat(s.Data()); err == nil && cfg.readsOnly() {
+		return dropCache(s.Data())
+	}
+	out.Progress("%s: copying %s", s.Name, cfg.size())
 	if err := st.discard(s); err != nil {
 		return err
 	}
-	return copyTree(st.folder(cfg, s), s.Data())
+	if err := copyTree(st.folder(cfg, s), s.Data()); err != nil {
+		return err
+	}
+	return dropCache(s.Data())
+}
+
+// release takes the copy back after a restart.
+func (st store) release(cfg ServerRestartConfig, s *peer.Server) error {
+	if cfg.readsOnly() {
+		return nil
+	}
+	return st.discard(s)
 }
 
 // discard removes the server's database.

@@ -13,7 +13,7 @@ import (
 )
 
 // tpccTables are the nine of TPC-C.
-var tpccTables = dataset{name: "tpcc", fill: fillTPCC, scans: tpcc.Scans}
+var tpccTables = dataset{name: "tpcc", fill: fillTPCC, scans: func(ServerRestartConfig) []string { return tpcc.Scans }}
 
 func fillTPCC(ctx context.Context, cfg ServerRestartConfig, db *sql.DB, progress func(done, all int)) error {
 	s := tpcc.ScaleFor(cfg.Bytes)
