@@ -21,13 +21,13 @@ type cursor struct {
 	mu      sync.Mutex
 	seg     *segment // held
 	at      mark     // what was read, in seg
-	stuck   bool     // the file cannot be read, until something changes
 	mid     bool     // inside an entry: at.entries is that of its start
 	tail    []byte   // the last bytes before at.offset, once some were read
 	zip     io.ReadCloser
 	pending []byte // a comment that is to be read next
 	stream  int64  // bytes read
 	pieces  []piece
+	changed <-chan struct{} // closed when something has changed since the last look at the log; of the reader alone
 
 	skippedEntries, skippedBytes int64 // for ever
 	uncounted                    bool  // entries were skipped that could not be counted
@@ -194,9 +194,9 @@ func (c *cursor) comment(format string, args ...any) {
 
 // read returns bytes up to a boundary between entries where p has room for it, and slowlog.ErrQuiet when the client has all.
 func (c *cursor) read(p []byte) (int, error) {
+	_, c.changed = c.f.current() // before the look, so that no change falls between the two
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stuck = false
 	for {
 		if len(c.pending) > 0 && !c.mid {
 			n := copy(p, c.pending)
@@ -333,7 +333,6 @@ func (c *cursor) pread(p []byte) (int, error) {
 // lost is told that the file cannot be read. Once the follower knows, too, what is missing is gone.
 func (c *cursor) lost(limit mark, final bool, err error) (int, error) {
 	if !final {
-		c.stuck = true
 		return 0, slowlog.ErrQuiet
 	}
 	entries, known := int64(0), limit.entries != uncounted && c.at.entries != uncounted
@@ -381,18 +380,14 @@ func (c *cursor) readPacked(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// wait returns when there may be more, or after d.
+// wait returns when something has changed since the last read, or after d.
 func (c *cursor) wait(ctx context.Context, d time.Duration) error {
-	_, changed := c.f.current()
-	if c.ready() {
-		return nil
-	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-changed:
+	case <-c.changed:
 		return nil
 	case <-t.C:
 		return errHeartbeat
@@ -401,15 +396,3 @@ func (c *cursor) wait(ctx context.Context, d time.Duration) error {
 
 // errHeartbeat: nothing came for as long as was to be waited.
 var errHeartbeat = errors.New("slowlogd: heartbeat")
-
-// ready says whether there is something to read.
-func (c *cursor) ready() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.seg.mu.Lock()
-	defer c.seg.mu.Unlock()
-	if c.stuck {
-		return false
-	}
-	return len(c.pending) > 0 || c.seg.final || c.seg.limitLocked().offset > c.at.offset
-}

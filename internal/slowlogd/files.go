@@ -348,6 +348,9 @@ func checkLog(path string) error {
 		return fmt.Errorf("--log %s is no ordinary file (%s): it cannot be read again for a client that comes back", path, info.Mode().Type())
 	}
 	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) { // it was rotated right now
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("--log: %w; run the daemon as a member of the log's group, or make the log readable (umask of the server, create of logrotate)", err)
 	}

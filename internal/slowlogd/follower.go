@@ -22,9 +22,7 @@ import (
 const (
 	DefaultLook  = time.Second            // how often the files are looked at without being told to
 	DefaultGrace = 250 * time.Millisecond // rule 2
-	settle       = 4 * time.Millisecond   // how long nothing may come until what looks ended is ended
-	gather       = 4 * time.Millisecond   // writes that come within it are read together
-	publishEvery = 2 * time.Millisecond   // while entries come without a pause
+	gather       = 5 * time.Millisecond   // what is written within it is read together; when nothing was, what looks ended is ended
 )
 
 // tailBytes before the reading position are compared to notice a truncation (rule 5).
@@ -46,16 +44,16 @@ type follower struct {
 	entries     int64
 	bytes       int64
 
-	wake  chan struct{} // something happened to the file
-	known []print       // files that were followed, lately
-	birth time.Time     // files that were there before are no news
+	events <-chan fsnotify.Event // what happened to the file; nil: nobody tells. Of the follower alone, like what is below
+	known  []print               // files that were followed, lately
+	birth  time.Time             // files that were there before are no news
 }
 
 // knownFiles is how many files are remembered that were followed.
 const knownFiles = 2048
 
 func newFollower(path string, look, grace time.Duration, log *slog.Logger) *follower {
-	return &follower{path: path, look: look, grace: grace, log: log, waiting: "the file is being opened", changed: make(chan struct{}), wake: make(chan struct{}, 1)}
+	return &follower{path: path, look: look, grace: grace, log: log, waiting: "the file is being opened", changed: make(chan struct{})}
 }
 
 // notify tells everybody that something changed. The caller holds mu.
@@ -96,7 +94,11 @@ func (f *follower) run(ctx context.Context) error {
 		f.log.Warn("no notification of changes; files are looked at instead", "every", f.look, "error", err)
 	} else {
 		defer events.Close()
-		go f.listen(ctx, events)
+		f.events = events.Events
+		go func() { // an overflow says no more than the event before it
+			for range events.Errors {
+			}
+		}()
 	}
 	seg, err := f.first(ctx)
 	for err == nil {
@@ -115,44 +117,15 @@ func (f *follower) run(ctx context.Context) error {
 	return err
 }
 
-// listen turns events into wakes.
-func (f *follower) listen(ctx context.Context, events *fsnotify.Watcher) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case e, ok := <-events.Events:
-			if !ok {
-				return
-			}
-			if e.Has(fsnotify.Create) || e.Has(fsnotify.Rename) || e.Has(fsnotify.Remove) || e.Has(fsnotify.Write) || e.Has(fsnotify.Chmod) {
-				select {
-				case f.wake <- struct{}{}:
-				default:
-				}
-			}
-		case _, ok := <-events.Errors:
-			if !ok {
-				return
-			}
-		}
-		// What comes meanwhile is one event: the kernel merges equal ones that nobody has read.
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(gather):
-		}
-	}
-}
-
-// pause waits for an event, but no longer than d. It says whether there was one.
+// pause waits until something happened to the file, but no longer than d. It says whether something did. While nobody waits, the
+// kernel keeps one event of each kind, so that a server that writes without a pause costs nothing here.
 func (f *follower) pause(ctx context.Context, d time.Duration) (woken bool, err error) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false, ctx.Err()
-	case <-f.wake:
+	case <-f.events:
 		return true, nil
 	case <-t.C:
 		return false, nil
@@ -273,29 +246,27 @@ func (f *follower) follow(ctx context.Context, seg *segment) (next *os.File, err
 	}
 	r := slowlog.NewReader(src, slowlog.Options{Offset: start.offset, Schema: st.schema, SchemaKnown: st.known, Time: st.time, MaxText: markSpacing})
 	var e slowlog.Entry
-	at, published, when := start, start.offset, time.Now()
+	at, published := start, start
 	publish := func() {
-		if at.offset == published {
+		if at.offset == published.offset {
 			return
 		}
 		name, known := r.Schema()
 		seg.publish(at, state{string(name), known, string(r.Time())})
 		f.mu.Lock()
-		f.bytes += at.offset - published
+		f.bytes += at.offset - published.offset
+		f.entries += at.entries - published.entries
 		f.notify()
 		f.mu.Unlock()
-		published, when = at.offset, time.Now()
+		published = at
 	}
+	src.drained = publish
 	torn := false
 	for {
 		switch err := r.Next(&e); {
 		case err == nil:
 			at = mark{e.End, at.entries + 1}
-			torn = e.Kind == slowlog.Partial
-			f.mu.Lock()
-			f.entries++
-			f.mu.Unlock()
-			if at.offset-published >= markSpacing || time.Since(when) >= publishEvery && !torn {
+			if torn = e.Kind == slowlog.Partial; at.offset-published.offset >= markSpacing {
 				publish()
 			}
 		case errors.Is(err, slowlog.ErrQuiet):
@@ -346,6 +317,9 @@ type source struct {
 	pos  int64
 	tail []byte // the last bytes before pos
 
+	drained  func()    // is called when all that was read is understood
+	read     time.Time // when the last bytes came
+	short    bool      // they were all there was
 	told     bool      // ErrQuiet was returned since the last byte
 	waited   bool      // time passed since the last byte: the file may have been truncated
 	newSince time.Time // a newer file has something in it
@@ -364,8 +338,15 @@ func (s *source) remember() error {
 	return nil
 }
 
-// Read returns what the file has, ErrQuiet when nothing came for a while, and EOF when nothing will.
+// Read returns what the file has, ErrQuiet when nothing came for a while, and EOF when nothing will. Behind bytes that were the
+// last ones it gathers before it looks again, so that what it costs to look grows with time and not with what is written.
 func (s *source) Read(p []byte) (int, error) {
+	s.drained()
+	if s.short && !s.ended {
+		if err := s.gather(); err != nil {
+			return 0, err
+		}
+	}
 	for {
 		if err := s.ctx.Err(); err != nil {
 			return 0, err
@@ -374,10 +355,9 @@ func (s *source) Read(p []byte) (int, error) {
 			s.truncation()
 			continue
 		}
-		s.waited = false
 		n, err := s.seg.readAt(p, s.pos)
 		if n > 0 {
-			s.took(p[:n])
+			s.took(p[:n], n < len(p))
 			return n, nil
 		}
 		if err != nil && err != io.EOF && !errors.Is(err, os.ErrClosed) {
@@ -386,27 +366,41 @@ func (s *source) Read(p []byte) (int, error) {
 		if s.ended {
 			return 0, io.EOF
 		}
-		if s.truncated() {
+		if !s.waited && s.truncated() {
 			s.truncation()
 			continue
 		}
+		s.waited = false
 		if s.newer() {
 			continue
 		}
-		d := s.f.look
-		if !s.told {
-			d = settle
-		} else if !s.newSince.IsZero() || s.f.waitingFor() {
-			d = min(d, max(s.f.grace/4, minLook))
-		}
-		woken, err := s.f.pause(s.ctx, d)
-		if err != nil {
-			return 0, err
-		}
-		if s.waited = true; !woken && !s.told {
+		if !s.told && time.Since(s.read) >= gather {
 			s.told = true
 			return 0, slowlog.ErrQuiet
 		}
+		d := s.f.look
+		if !s.told {
+			d = gather
+		} else if !s.newSince.IsZero() || s.f.waitingFor() {
+			d = min(d, max(s.f.grace/4, minLook))
+		}
+		if _, err := s.f.pause(s.ctx, d); err != nil {
+			return 0, err
+		}
+		s.waited = true
+	}
+}
+
+// gather lets a while pass since the last bytes came.
+func (s *source) gather() error {
+	s.short, s.waited = false, true
+	t := time.NewTimer(time.Until(s.read.Add(gather)))
+	defer t.Stop()
+	select {
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	case <-t.C:
+		return nil
 	}
 }
 
@@ -416,10 +410,11 @@ func (f *follower) waitingFor() bool {
 	return f.waiting != ""
 }
 
-// took notes what was read.
-func (s *source) took(p []byte) {
+// took notes what was read, and whether it was all there was.
+func (s *source) took(p []byte, all bool) {
 	s.pos += int64(len(p))
-	s.told = false
+	s.read, s.short = time.Now(), all
+	s.told, s.waited = false, false
 	if len(p) >= tailBytes {
 		s.tail = append(s.tail[:0], p[len(p)-tailBytes:]...)
 		return

@@ -122,8 +122,7 @@ func (s *stream) raw(ctx context.Context) error {
 		}
 		p := buf[:n]
 		if first && !bytes.HasPrefix(p, []byte(slowlog.CommentPrefix)) {
-			first = false
-			if p, err = s.repairFirst(p); err != nil {
+			if p, first, err = s.repairFirst(p); err != nil {
 				return err
 			}
 		}
@@ -148,17 +147,22 @@ func (c *cursor) inside() bool {
 }
 
 // repairFirst writes the first entry's header with the time and the schema that hold where the client begins, and returns what
-// follows it.
-func (s *stream) repairFirst(p []byte) (rest []byte, err error) {
+// follows it. There may be none yet: a client that goes on at the end of a file can find the next one with a banner only.
+func (s *stream) repairFirst(p []byte) (rest []byte, none bool, err error) {
 	j := s.joined
 	r := slowlog.NewReader(bytes.NewReader(p), slowlog.Options{Schema: j.schema, SchemaKnown: j.known, Time: j.time, Buffer: len(p)})
 	var e slowlog.Entry
-	if err := r.Next(&e); err != nil || e.Kind == slowlog.Partial && len(e.Text) == 0 {
-		return p, nil
+	switch err := r.Next(&e); {
+	case err != nil:
+		name, known := r.Schema()
+		s.joined = state{string(name), known, string(r.Time())}
+		return p, true, nil
+	case e.Kind == slowlog.Partial && len(e.Text) == 0:
+		return p, false, nil
 	}
 	schema, known := r.Schema()
 	head := s.lines.appendHeader(append([]byte(nil), p[:e.Offset]...), e.Header, string(schema), known, string(r.Time()), -1)
-	return p[int(e.Offset)+len(e.Header):], s.write(head)
+	return p[int(e.Offset)+len(e.Header):], false, s.write(head)
 }
 
 // cooked takes the log apart and sends what was asked for.
