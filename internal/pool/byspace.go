@@ -8,7 +8,7 @@ import (
 // SpacePages is what the pool holds of one space.
 type SpacePages struct {
 	Pages, Dirty int
-	Hits         int64 // lately: estimated from a sample, halved now and then
+	Hits         int64 // lately: about so many, halved now and then
 }
 
 // BySpace walks over the descriptors, without a latch, and counts the pages of each space. What comes or goes meanwhile may be
@@ -25,7 +25,7 @@ func (p *Pool) BySpace() map[uint32]SpacePages {
 				spaces[id.Space()] = s
 			}
 			s.Pages++
-			s.Hits += int64(d.Heat.Load()&^markMask>>heatShift) * hitSample
+			s.Hits += int64(d.Heat.Load() &^ markMask >> heatShift)
 			if d.First.Load() != 0 {
 				s.Dirty++
 			}
