@@ -19,7 +19,7 @@ type remembered struct {
 }
 
 const (
-	memoryTexts  = 1 << 16 // 32 bytes each
+	memoryTexts  = 1 << 18 // 32 bytes each
 	memoryShapes = 1 << 16 // then all are forgotten
 	commonAfter  = 8       // so often a shape was seen before it is common
 )
@@ -42,15 +42,26 @@ func hashOf(schema string, text []byte) uint64 {
 func (m *memory) judge(j *job, residency time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r := m.texts[j.hash%memoryTexts]; r.hash == j.hash && j.at.Sub(r.at) < residency {
-		j.repeat = true
-	}
+	j.repeat = m.lately(j.hash, j.at, residency)
 	if len(m.shapes) >= memoryShapes {
 		clear(m.shapes)
 	}
 	n := m.shapes[j.fingerprint]
 	m.shapes[j.fingerprint] = n + 1
 	j.novel, j.common = n == 0, n >= commonAfter
+}
+
+// hot: the text was replayed so lately that its pages are still there.
+func (m *memory) hot(hash uint64, residency time.Duration) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lately(hash, time.Now(), residency)
+}
+
+// lately is hot for who holds the lock.
+func (m *memory) lately(hash uint64, now time.Time, residency time.Duration) bool {
+	r := m.texts[hash%memoryTexts]
+	return r.hash == hash && now.Sub(r.at) < residency
 }
 
 // replayed notes that a text has touched its pages.

@@ -2,11 +2,9 @@ package replay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +22,7 @@ type Config struct {
 	Pace        Pace
 	Dedupe      bool          // leave out texts replayed within their pages' residency
 	Residency   time.Duration // how long a page stays in the target's pool; 0: estimated
+	Pipeline    int           // statements on their way on one connection; 0: DefaultPipeline, 1: each waits for the answer before
 	Filter      Filter
 	Allow       []string // stored functions that reads may call
 	Schema      string   // of entries whose schema is not known; "": that of the DSN
@@ -68,6 +67,7 @@ type Player struct {
 	lastSeen atomic.Int64 // Unix nanoseconds of the end of the newest entry, by the log's clock
 	canary   string
 	looped   atomic.Bool
+	gone     atomic.Bool // no connection could be made
 	states   *lanes
 
 	mu      sync.Mutex
@@ -83,6 +83,9 @@ func New(ctx context.Context, cfg Config) (*Player, error) {
 		cfg.Target.Limits = DefaultLimits
 	}
 	cfg.Connections = max(1, cfg.Connections)
+	if cfg.Pipeline <= 0 {
+		cfg.Pipeline = DefaultPipeline
+	}
 	t, err := openTarget(ctx, cfg.Target)
 	if err != nil {
 		return nil, err
@@ -247,11 +250,14 @@ func (p *Player) admit(c *Classifier, e *slowlog.Entry, before Place) {
 	j.hash = hashOf(state.Schema, j.text)
 	p.memory.judge(j, p.residency())
 	if j.repeat && p.cfg.Dedupe {
-		p.Accounts.end(Skipped, "replayed lately")
+		p.Accounts.end(Skipped, reasonLately)
 		return
 	}
 	p.queue.put(j)
 }
+
+// reasonLately: it touches nothing that would not be there anyway.
+const reasonLately = "replayed lately"
 
 func (p *Player) residency() time.Duration {
 	if p.cfg.Residency > 0 {
@@ -331,77 +337,6 @@ func (p *Player) tuning(ctx context.Context) {
 	}
 }
 
-// worker owns one connection.
-type worker struct {
-	p *Player
-	c *conn
-}
-
-func (w *worker) run(ctx context.Context) {
-	defer w.hangUp()
-	for {
-		var like State
-		if w.c != nil {
-			like = w.c.state
-		}
-		j := w.p.queue.take(like)
-		if j == nil {
-			return
-		}
-		outcome, reason := w.do(ctx, j)
-		w.p.Accounts.end(outcome, reason)
-		w.p.queue.done(j)
-	}
-}
-
-func (w *worker) hangUp() {
-	if w.c != nil {
-		w.c.c.Close()
-		w.c = nil
-	}
-}
-
-// do sends a job, and says how it ended.
-func (w *worker) do(ctx context.Context, j *job) (Outcome, string) {
-	p := w.p
-	texts, ok, how := []string{string(j.text)}, Run, ""
-	switch {
-	case j.class == Write && p.t.fake:
-		how = "changes faked"
-	case j.class == Write:
-		ok = Rewritten
-		var err error
-		if texts, err = p.rewriter.Rewrite(ctx, *j.change); err != nil {
-			if errors.Is(err, ErrNotRewritable) {
-				return Skipped, strings.TrimPrefix(err.Error(), ErrNotRewritable.Error()+": ")
-			}
-			return Failed, "definition of a table: " + reasonOf(errors.Unwrap(err))
-		}
-	}
-	if !(j.class == Write && p.t.fake) {
-		texts = p.proved(texts, j.state.Mode(p.t.base), j.class != Write, j.fingerprint)
-		if len(texts) == 0 {
-			return Skipped, "not proved to read"
-		}
-	}
-	sent, refused := 0, ""
-	for _, text := range texts {
-		switch reason, shed := w.send(ctx, j, text); {
-		case shed:
-			return Shed, reason
-		case reason != "":
-			refused = reason // the other reads of a change may still touch their pages
-		default:
-			sent++
-		}
-	}
-	if sent == 0 {
-		return Failed, refused
-	}
-	p.memory.replayed(j.hash, time.Now())
-	return ok, how
-}
-
 // maxAgreed bounds the shapes that are remembered as read alike.
 const maxAgreed = 1 << 16
 
@@ -434,92 +369,6 @@ func (p *Player) proved(texts []string, m Mode, asRead bool, fingerprint uint64)
 	return kept
 }
 
-// Patience with a target that has gone.
-const (
-	maxTries   = 3
-	firstPause = 50 * time.Millisecond
-	mostPause  = 2 * time.Second
-)
-
-// send runs one statement. reason is "" when it worked; shed says that it was not sent.
-func (w *worker) send(ctx context.Context, j *job, text string) (reason string, shed bool) {
-	p := w.p
-	pause := firstPause
-	for try := 1; ; try++ {
-		if p.cfg.QueueAge > 0 && p.cfg.Policy != PolicyBlock && time.Since(j.at) > p.cfg.QueueAge {
-			return "too old", true
-		}
-		if !p.watch.open(time.Now()) {
-			if p.queue.status(time.Now()).Waiting == 0 && p.closing() || p.promoted() {
-				return "target not confirmed read-only", true
-			}
-			if !sleep(ctx, firstPause) {
-				return reasonStopped, true
-			}
-			try--
-			continue
-		}
-		err := w.connected(ctx)
-		if err == nil {
-			err = w.c.enter(j.state, p.t.baseModes)
-		}
-		if err == nil {
-			err = w.timed(text)
-		}
-		if err == nil {
-			return "", false
-		}
-		reason = reasonOf(err)
-		switch {
-		case errors.Is(err, errCut):
-			p.cut.Add(1)
-			w.hangUp()
-			return "", false
-		case reason == "error 1054" || reason == "error 1146":
-			if j.class == Write {
-				p.tables.forget()
-			}
-			return reason, false
-		case w.c != nil && !lost(err):
-			return reason, false // the server's word on this statement
-		}
-		w.hangUp()
-		if try >= maxTries || p.promoted() || p.closing() {
-			return reason, false
-		}
-		if !sleep(ctx, pause+rand.N(pause)) {
-			return reasonStopped, true
-		}
-		pause = min(2*pause, mostPause)
-	}
-}
-
-// connected sees that there is a connection.
-func (w *worker) connected(ctx context.Context) (err error) {
-	if w.c == nil {
-		w.c, err = w.p.t.connect(ctx)
-	}
-	return err
-}
-
-// timed runs a statement and measures it.
-func (w *worker) timed(text string) error {
-	p := w.p
-	p.mu.Lock()
-	p.running[w] = w.c.id
-	p.mu.Unlock()
-	from := time.Now()
-	rows, bytes, err := w.c.read(text, p.cfg.Target.Limits)
-	p.latency.add(time.Since(from))
-	p.mu.Lock()
-	delete(p.running, w)
-	p.mu.Unlock()
-	p.sent.Add(1)
-	p.rows.Add(rows)
-	p.bytes.Add(bytes)
-	return err
-}
-
 // closing: the input has ended, and nothing is to be waited for without end.
 func (p *Player) closing() bool {
 	p.queue.mu.Lock()
@@ -527,11 +376,23 @@ func (p *Player) closing() bool {
 	return p.queue.closed
 }
 
-func (p *Player) promoted() bool {
-	p.watch.mu.Lock()
-	defer p.watch.mu.Unlock()
-	return p.watch.closed != ""
+// end brings a job to its account.
+func (p *Player) end(j *job, o Outcome, reason string) { p.Accounts.end(o, reason) }
+
+// away notes that the target cannot be reached, or (nil) that it can again, and says so once.
+func (p *Player) away(err error) {
+	if was := p.gone.Swap(err != nil); was == (err != nil) {
+		return
+	}
+	if err != nil {
+		p.cfg.Log("cannot connect to the target: %v; trying again", err)
+		return
+	}
+	p.cfg.Log("connected to the target again")
 }
+
+// promoted: the target must not be replayed to, for it said so.
+func (p *Player) promoted() bool { return p.watch.why() != "" }
 
 // sleep waits; false when ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {

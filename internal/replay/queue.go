@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -68,6 +69,7 @@ type queue struct {
 	inflight    int
 	limit       int // of inflight
 	closed      bool
+	cut         bool // closed, and what waits is not run any more
 	paused      bool
 	refuse      string // why nothing is taken in at present, "" while it is
 	seq         int64
@@ -260,26 +262,44 @@ func (q *queue) drop(j *job, reason string) {
 // likeScan is how many ready lanes are looked at for one in the state a connection has.
 const likeScan = 8
 
-// take waits for a job; nil when there will be none any more.
-func (q *queue) take(like State) *job {
+// take waits for jobs that can be run one after the other on one connection: of one state, at most so many, and more than one only
+// where more wait than there are connections for. They are appended to into; none when there will be none any more.
+func (q *queue) take(like State, most int, into []*job) []*job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
 		q.expire(time.Now())
 		if !q.paused && q.inflight < q.limit {
-			if j := q.pick(like); j != nil {
+			if j := q.pick(like, likeScan); j != nil {
 				q.inflight++
-				return j
+				return q.more(append(into, j), min(most, 1+q.n/(2*q.limit)))
 			}
 		}
 		if q.closed && q.n == 0 {
-			return nil
+			return into
 		}
 		q.work.Wait()
 	}
 }
 
-func (q *queue) pick(like State) *job {
+// more adds jobs of the same state until there are so many: what comes next in the same lanes, else what another lane has.
+func (q *queue) more(jobs []*job, most int) []*job {
+	for len(jobs) < most {
+		last := jobs[len(jobs)-1]
+		j := q.lanes[last.lane].first
+		if j != nil && j.state == last.state {
+			q.unlink(j)
+		} else if j = q.pick(last.state, 0); j == nil {
+			break
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs
+}
+
+// pick takes the first job of a ready lane, of one in the wanted state if there is one among the first, else of the first; with
+// scan 0 it is that state or none.
+func (q *queue) pick(like State, scan int) *job {
 	at := -1
 	for i := 0; i < len(q.ready); i++ {
 		l := q.lanes[q.ready[i]]
@@ -294,14 +314,14 @@ func (q *queue) pick(like State) *job {
 			i--
 			continue
 		}
-		if at < 0 {
+		if at < 0 && scan > 0 {
 			at = i
 		}
 		if l.first.state == like {
 			at = i
 			break
 		}
-		if i >= likeScan {
+		if i >= scan {
 			break
 		}
 	}
@@ -320,22 +340,65 @@ func (q *queue) pick(like State) *job {
 	return j
 }
 
-// done gives the lane of a job back.
-func (q *queue) done(j *job) {
+// done gives the lanes of jobs back, which were taken together.
+func (q *queue) done(jobs []*job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	for _, j := range jobs {
+		q.marks.done(j.seq)
+	}
+	q.release(jobs)
+}
+
+// release frees the lanes of jobs that were taken together.
+func (q *queue) release(jobs []*job) {
 	q.inflight--
-	q.marks.done(j.seq)
-	l := q.lanes[j.lane]
-	l.busy = false
-	if l.first == nil {
-		delete(q.lanes, j.lane)
-	} else {
-		q.offer(j.lane, l)
+	for _, j := range jobs {
+		l := q.lanes[j.lane]
+		if l == nil {
+			continue // another one of its lane is among them
+		}
+		l.busy = false
+		if l.first == nil {
+			delete(q.lanes, j.lane)
+		} else {
+			q.offer(j.lane, l)
+		}
 	}
 	q.work.Signal()
 	if q.closed && q.n == 0 {
 		q.work.Broadcast()
+	}
+}
+
+// giveBack puts jobs that were taken together, and not sent, where they were: before all others.
+func (q *queue) giveBack(jobs []*job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, j := range slices.Backward(jobs) {
+		l := q.lanes[j.lane]
+		j.queued = true
+		if j.next = q.first; j.next != nil {
+			j.next.prev = j
+		} else {
+			q.last = j
+		}
+		q.first = j
+		if j.lnext = l.first; j.lnext != nil {
+			j.lnext.lprev = j
+		} else {
+			l.last = j
+		}
+		l.first = j
+		q.n++
+		q.bytes += j.size()
+	}
+	q.release(jobs)
+	switch {
+	case q.refuse != "":
+		q.empty(q.refuse)
+	case q.closed && q.cut:
+		q.empty(reasonStopped)
 	}
 }
 
@@ -350,7 +413,7 @@ func (q *queue) expire(now time.Time) {
 func (q *queue) close(drain bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.closed = true
+	q.closed, q.cut = true, !drain
 	if !drain {
 		q.empty(reasonStopped)
 	}

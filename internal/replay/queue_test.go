@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -19,34 +20,49 @@ func TestQueueLosesNothing(t *testing.T) {
 			if policy == PolicyBlock {
 				q.maxAge = 0
 			}
+			const most = 5
+			several, chance := false, rand.New(rand.NewPCG(1, 1)) // guarded by mu, like what follows
 			last := map[uint64]int64{}
 			busy := map[uint64]bool{}
 			var workers sync.WaitGroup
 			for range 4 {
 				workers.Go(func() {
 					for {
-						j := q.take(State{})
-						if j == nil {
+						jobs := q.take(State{}, most, nil)
+						if len(jobs) == 0 {
 							return
 						}
 						mu.Lock()
-						if busy[j.lane] {
-							t.Errorf("two statements of lane %d at once", j.lane)
+						mine, back := map[uint64]bool{}, chance.IntN(20) == 0
+						for _, j := range jobs {
+							if busy[j.lane] && !mine[j.lane] {
+								t.Errorf("two statements of lane %d at once", j.lane)
+							}
+							busy[j.lane], mine[j.lane] = true, true
+							if j.place.Offset <= last[j.lane] {
+								t.Errorf("lane %d: %d after %d", j.lane, j.place.Offset, last[j.lane])
+							}
+							if !back {
+								last[j.lane] = j.place.Offset
+								run++
+							}
 						}
-						if j.place.Offset <= last[j.lane] {
-							t.Errorf("lane %d: %d after %d", j.lane, j.place.Offset, last[j.lane])
-						}
-						busy[j.lane], last[j.lane] = true, j.place.Offset
-						run++
+						several = several || len(jobs) > 1
 						nap := run%97 == 0
 						mu.Unlock()
 						if nap {
 							time.Sleep(time.Millisecond)
 						}
 						mu.Lock()
-						busy[j.lane] = false
+						for lane := range mine {
+							busy[lane] = false
+						}
 						mu.Unlock()
-						q.done(j)
+						if back {
+							q.giveBack(jobs)
+						} else {
+							q.done(jobs)
+						}
 					}
 				})
 			}
@@ -63,6 +79,9 @@ func TestQueueLosesNothing(t *testing.T) {
 			q.passed(Place{Offset: n + 1})
 			q.close(true)
 			workers.Wait()
+			if !several {
+				t.Error("jobs were never taken together, so that was not tested")
+			}
 			if run+shed != n {
 				t.Errorf("%d run and %d shed, want %d", run, shed, n)
 			}

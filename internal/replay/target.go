@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -22,6 +23,12 @@ type Limits struct {
 	Rows  int64         // read and thrown away; then the connection is cut
 	Bytes int64
 }
+
+// patience with an answer: the server's own limit comes first.
+func (l Limits) patience() time.Duration { return l.Time + 5*time.Second }
+
+// writePatience is how long the target may take to read a statement.
+const writePatience = 10 * time.Second
 
 // DefaultLimits leave an ordinary statement alone.
 var DefaultLimits = Limits{Time: 10 * time.Second, Rows: 1_000_000, Bytes: 256 << 20}
@@ -67,6 +74,7 @@ type target struct {
 	baseModes string
 	base      Mode
 	identity  Identity
+	maxText   int // bytes of a statement
 	fake      bool
 	setup     []string
 }
@@ -118,8 +126,9 @@ func openTarget(ctx context.Context, c TargetConfig) (*target, error) {
 		return fail(err)
 	}
 	play := cfg.Clone()
-	play.ReadTimeout = c.Limits.Time + 5*time.Second // the server's own limit comes first
-	play.WriteTimeout = 10 * time.Second
+	play.ReadTimeout = c.Limits.patience()
+	play.WriteTimeout = writePatience
+	play.DialFunc = tapDial
 	if t.connector, err = mysql.NewConnector(play); err != nil {
 		return fail(err)
 	}
@@ -130,7 +139,7 @@ func openTarget(ctx context.Context, c TargetConfig) (*target, error) {
 var wanted = []string{
 	"version", "version_comment", "read_only", "super_read_only", "innodb_read_only", "sql_mode", "server_uuid", "hostname", "port",
 	"server_id", "datadir", "max_execution_time", "max_statement_time", "lock_wait_timeout", "innodb_lock_wait_timeout", "tx_read_only",
-	"transaction_read_only", "innodb_fake_changes",
+	"transaction_read_only", "innodb_fake_changes", "max_allowed_packet",
 }
 
 func (t *target) ask(ctx context.Context) error {
@@ -148,6 +157,10 @@ func (t *target) ask(ctx context.Context) error {
 	}
 	t.baseModes = strings.Join(modes, ",")
 	t.base = ModeOf(t.baseModes)
+	t.maxText = math.MaxInt
+	if n, err := strconv.Atoi(t.variables["max_allowed_packet"]); err == nil && n > 1 {
+		t.maxText = n - 1
+	}
 	_, t.fake = t.variables["innodb_fake_changes"]
 	t.fake = t.fake && t.cfg.Writes == WritesFake
 	t.setup = t.layers()
@@ -307,6 +320,8 @@ func writingGrant(grants []string) string {
 // conn is one connection with the layers on it.
 type conn struct {
 	c     driver.Conn
+	wire  *wire  // nil: the driver carries statements, too
+	text  string // the statement that it will carry
 	id    uint64
 	state State // what its session has
 	def   string
@@ -316,7 +331,8 @@ type conn struct {
 func (t *target) connect(ctx context.Context) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	dc, err := t.connector.Connect(ctx)
+	var tapped tap
+	dc, err := t.connector.Connect(context.WithValue(ctx, tapKey{}, &tapped))
 	if err != nil {
 		return nil, err
 	}
@@ -345,7 +361,33 @@ func (t *target) connect(ctx context.Context) (*conn, error) {
 		dc.Close()
 		return nil, err
 	}
+	c.wire = tapped.wire()
 	return c, nil
+}
+
+// most is how many statements may be on their way, of those that are wanted.
+func (c *conn) most(wanted int) int {
+	if c.wire == nil {
+		return 1
+	}
+	return max(1, wanted)
+}
+
+// send puts statements on their way, at most so many.
+func (c *conn) send(texts []string) error {
+	if c.wire == nil {
+		c.text = texts[0]
+		return nil
+	}
+	return c.wire.send(texts, writePatience)
+}
+
+// answer reads the next answer to what was sent, and throws it away as it comes.
+func (c *conn) answer(l Limits) (rows, bytes int64, err error) {
+	if c.wire == nil {
+		return c.read(c.text, l)
+	}
+	return c.wire.skip(l, l.patience())
 }
 
 func (c *conn) exec(ctx context.Context, s string) error {
@@ -378,7 +420,7 @@ func (c *conn) one(ctx context.Context, s string) ([]string, error) {
 // errCut: the result was larger than the limits; the connection is of no use any more.
 var errCut = errors.New("result cut")
 
-// read sends one statement and throws its result away as it comes.
+// read sends one statement by the driver and throws its result away as it comes.
 func (c *conn) read(s string, l Limits) (rows, bytes int64, err error) {
 	r, err := c.c.(driver.QueryerContext).QueryContext(context.Background(), s, nil)
 	if err != nil {
@@ -492,7 +534,7 @@ func lost(err error) bool {
 		return false
 	}
 	var ne net.Error
-	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, io.EOF) ||
+	return errors.Is(err, errProtocol) || errors.Is(err, net.ErrClosed) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, io.EOF) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &ne)
 }
 
@@ -502,6 +544,8 @@ func reasonOf(err error) string {
 	switch {
 	case errors.As(err, &me):
 		return "error " + strconv.Itoa(int(me.Number))
+	case errors.Is(err, errProtocol):
+		return "answer not understood"
 	case lost(err):
 		return "connection lost"
 	}

@@ -72,12 +72,19 @@ func (w *watch) look(ctx context.Context) (string, error) {
 	return why, nil
 }
 
-// kill ends statements that are under way on the target.
+// why nothing may be sent; "" when it may.
+func (w *watch) why() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
+}
+
+// kill ends statements that are under way on the target, and those that were sent behind them, with their connections.
 func (w *watch) kill(ids []uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	for _, id := range ids {
-		w.t.db.ExecContext(ctx, "KILL QUERY "+strconv.FormatUint(id, 10)) // it may have ended by itself
+		w.t.db.ExecContext(ctx, "KILL "+strconv.FormatUint(id, 10)) // it may have ended by itself
 	}
 }
 
