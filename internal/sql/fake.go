@@ -116,7 +116,23 @@ func (e *fakeEditor) open(ctx *gms.Context) error {
 	if t := e.session.current(); t != nil && t.readOnly && !e.def.rec.Temporary {
 		return gms.ErrReadOnlyTransaction.New()
 	}
-	return e.openTrees(ctx)
+	if err := e.openTrees(ctx); err != nil {
+		return err
+	}
+	return e.touchFree()
+}
+
+// touchFree fetches the pages that say which pages of the trees are free: a page that splits takes one, one that is merged gives one back.
+func (e *fakeEditor) touchFree() error {
+	if _, err := e.rows.Size(); err != nil {
+		return sqlError(err)
+	}
+	for i := range e.indexes {
+		if _, err := e.indexes[i].tree.Size(); err != nil {
+			return sqlError(err)
+		}
+	}
+	return nil
 }
 
 // Insert implements gms.RowInserter.
