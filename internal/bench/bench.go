@@ -29,6 +29,10 @@ type Result struct {
 	Unit    string    `json:"unit"`
 	Runs    []float64 `json:"runs"`
 	Over    int       `json:"over,omitempty"` // so many of Runs are bounds: more than that, it was not reached
+
+	Also   map[string]float64   `json:"also,omitempty"`   // other figures of the same run, named with their unit
+	Series map[string][]float64 `json:"series,omitempty"` // figures of each second of it
+	Config map[string]string    `json:"config,omitempty"` // everything that it took to measure this
 }
 
 // Output is where a measurement tells what it does and what it found.

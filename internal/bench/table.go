@@ -16,13 +16,15 @@ const ours = "hearth"
 func WriteTables(w io.Writer, command string, results []Result) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "`%s` with %d CPUs, %s.\n", command, runtime.NumCPU(), runtime.Version())
-	var compared, restarts, others []Result
+	var compared, restarts, warmth, others []Result
 	for _, r := range results {
 		switch r.Measure {
 		case engineMeasure:
 			compared = append(compared, r)
 		case serverMeasure:
 			restarts = append(restarts, r)
+		case replayWarmthMeasure:
+			warmth = append(warmth, r)
 		default:
 			others = append(others, r)
 		}
@@ -33,6 +35,10 @@ func WriteTables(w io.Writer, command string, results []Result) error {
 	}
 	if len(restarts) > 0 {
 		writeRestarts(&b, restarts)
+	}
+	if len(warmth) > 0 {
+		b.WriteString("\n")
+		writeReplayWarmth(&b, warmth)
 	}
 	if len(others) > 0 {
 		b.WriteString("\n")
