@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -152,4 +153,20 @@ func (benchAttachChildVerb) Run(ctx context.Context) error {
 }
 
 // commandLine is what the table in the documentation says how to repeat it.
-func commandLine() string { return "hearth " + strings.Join(os.Args[1:], " ") }
+func commandLine() string { return quoted(os.Args[1:]) }
+
+// quoted is a command line of hearth. Passwords stay out of it, and arguments that a shell would take apart are in quotes.
+func quoted(args []string) string {
+	line := []string{"hearth"}
+	for _, arg := range args {
+		arg = password.ReplaceAllString(arg, "$1:***@$2")
+		if strings.ContainsAny(arg, " ()'\"\\$&|;<>*?`\n") {
+			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+		line = append(line, arg)
+	}
+	return strings.Join(line, " ")
+}
+
+// password in a data source name: "user:password@unix(".
+var password = regexp.MustCompile(`^((?:--dsn=)?[^:@/]*):.*@([a-z0-9]*\()`)

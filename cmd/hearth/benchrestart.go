@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,12 +16,27 @@ import (
 	"github.com/hearthdb/hearth/internal/restart"
 )
 
+// otherServerFlags are a server that is neither hearth nor MariaDB from this machine's packages.
+type otherServerFlags struct {
+	DSN   string        `name:"dsn" env:"HEARTH_BENCH_DSN" placeholder:"user:password@unix(/run/mysqld.sock)/" help:"Measure any server of the MySQL protocol, alone or (--profiles hearth-kept,other) beside others. Its tables go into the schema hearth_bench, or the one named here, which must not be there; it is dropped at the end unless --loaded is given."`
+	Name  string        `default:"other" help:"What it is called in pictures and tables."`
+	Start string        `placeholder:"CMD" help:"The command that starts it, run by /bin/sh -c. It may return at once or stay while the server runs; started is who answers."`
+	Stop  string        `placeholder:"CMD" help:"The command that stops it in order. It is over when nobody answers, no process of --pid lives, and a --start that stayed has returned."`
+	Kill  string        `placeholder:"CMD" help:"The command that kills it. The same."`
+	Cold  string        `placeholder:"CMD" help:"A command between stop and start: what a reboot takes. With --data, its files leave the system's cache too."`
+	Pid   string        `placeholder:"CMD" help:"A command that prints its process ids, as pidof does: to know that it is gone, and to hold back its disk if another process (systemd) starts it."`
+	Data  string        `type:"path" placeholder:"DIR" help:"Its data directory: which disk to hold back, whose files to drop from the cache."`
+	Wait  time.Duration `default:"10m" help:"How long each start, stop and command may take."`
+}
+
 type benchRestartVerb struct {
 	measureFlags
 	Figure string `enum:",survive,scans,first-minute,crash" default:"" help:"One of the founding figures: survive, scans, first-minute, crash. It sets profiles, workload, stops, spreads, rate, times and --redo unless they are given, and writes FIGURE.svg, .png, -dark.svg, -dark.png, .md and .jsonl unless --picture names another place."`
 
+	Other otherServerFlags `embed:"" group:"Another server:"`
+
 	Embedded bool     `help:"Measure the engine inside a process of ours, without a server."`
-	Profiles []string `placeholder:"NAME,..." help:"Servers and what their restart finds: hearth-kept, hearth-dump, hearth-scan, hearth-cold, innodb-dump, innodb-scan, innodb-scan-first, innodb-cold, myrocks (scan: everything is read by full scans after the restart; first: before clients are let in). Default: hearth-kept,hearth-dump,innodb-dump,innodb-cold."`
+	Profiles []string `placeholder:"NAME,..." help:"Servers and what their restart finds: hearth-kept, hearth-dump, hearth-scan, hearth-cold, innodb-dump, innodb-scan, innodb-scan-first, innodb-cold, myrocks, other (scan: everything is read by full scans after the restart; first: before clients are let in; other: the server of --dsn). Default: hearth-kept,hearth-dump,innodb-dump,innodb-cold; with --dsn: other."`
 	Workload string   `enum:",point,update,readwrite,tpcc" default:"" help:"What clients ask servers for: point (default), update, readwrite, tpcc."`
 	Redo     size     `placeholder:"BYTES" help:"With updates: let the load run until so much log lies behind the checkpoint, five minutes at most."`
 	LogSize  size     `default:"2GiB" help:"Redo log of each server."`
@@ -51,6 +67,12 @@ func (benchRestartVerb) Help() string {
   hearth bench restart --figure survive --loaded /var/tmp/loaded
   hearth bench restart --figure first-minute --loaded /var/tmp/loaded --iops 3000 --mbps 125 --picture first-minute-3000
   hearth bench restart --profiles hearth-kept,innodb-dump,myrocks --workload tpcc --runs 3
+
+Another server, here a MySQL that systemd runs, beside hearth:
+
+  hearth bench restart --profiles hearth-kept,other --name "MySQL 8.4" --dsn 'root@unix(/run/mysqld/mysqld.sock)/' \
+    --start 'systemctl start mysql' --stop 'systemctl stop mysql' --kill 'systemctl kill -s KILL mysql' \
+    --pid 'pidof mysqld' --data /var/lib/mysql --workload update
 
 A restart that fails is told and left out; the others are measured all the same. The exit status tells.`
 }
@@ -90,6 +112,9 @@ func (v *benchRestartVerb) Run(ctx context.Context) (err error) {
 	}
 	if !v.Embedded {
 		return v.servers(ctx, self, timeline)
+	}
+	if v.Other.DSN != "" {
+		return errors.New("--embedded measures no server: leave out --dsn")
 	}
 	cfg := bench.RestartConfig{
 		Dir: v.Dir, Bytes: int64(v.Size), Pool: int64(v.Pool), Readers: v.Readers, Rate: v.Rate,
@@ -143,18 +168,25 @@ func (v *benchRestartVerb) servers(ctx context.Context, self string, timeline fu
 		Before: cmp.Or(v.Before, figure.Before, defaultRestartBefore), After: cmp.Or(v.After, figure.After, defaultRestartAfter),
 		Whole: figure.Whole, Redo: cmp.Or(int64(v.Redo), figure.Redo), Disk: v.disk(), Runs: v.Runs, Seed: v.Seed,
 		Cases: v.cases(figure.Cases), Picture: v.Picture, Draw: bench.DrawRestarts, Timeline: timeline,
+		Command: commandLine(),
 	}
 	if figure.Draw != nil {
 		cfg.Draw = figure.Draw
 	}
 	all := bench.ServerProfiles(self, memory)
-	names := orAll(v.Profiles, orAll(figure.Profiles, []string{
-		bench.ProfileHearthKept, bench.ProfileHearthDump, bench.ProfileInnoDBDump, bench.ProfileInnoDBCold,
-	}))
+	if o := v.Other; o.DSN != "" {
+		all[bench.ProfileOther] = bench.OtherProfile(bench.OtherServer{
+			DSN: o.DSN, Name: o.Name, Start: o.Start, Stop: o.Stop, Kill: o.Kill, Cold: o.Cold, Pid: o.Pid, Data: o.Data, Wait: o.Wait, Keep: v.Loaded != "",
+		})
+	}
+	names, err := v.profiles(figure.Profiles)
+	if err != nil {
+		return err
+	}
 	for _, name := range names {
 		p, ok := all[name]
 		if !ok {
-			return fmt.Errorf("--profiles: no profile %q; there are %s", name, strings.Join(bench.ServerProfileNames, ", "))
+			return fmt.Errorf("--profiles: no profile %q; there are %s", name, strings.Join(append(bench.ServerProfileNames, bench.ProfileOther), ", "))
 		}
 		cfg.Profiles = append(cfg.Profiles, p)
 	}
@@ -168,6 +200,24 @@ func (v *benchRestartVerb) servers(ctx context.Context, self string, timeline fu
 		defer func() { err = errors.Join(err, writeTables(v.Picture+".md", results)) }()
 		return bench.ServerRestart(ctx, cfg, out)
 	})
+}
+
+// profiles are those asked for, or else those of the figure, or the usual ones; and the other server wherever there is one.
+func (v *benchRestartVerb) profiles(figure []string) ([]string, error) {
+	there, asked := v.Other.DSN != "", slices.Contains(v.Profiles, bench.ProfileOther)
+	switch {
+	case there && len(v.Profiles) > 0 && !asked:
+		return nil, errors.New("--dsn: --profiles names others only; add the profile other")
+	case !there && (asked || v.Other.Start != "" || v.Other.Stop != "" || v.Other.Kill != ""):
+		return nil, errors.New("--dsn is missing: where the other server answers")
+	case len(v.Profiles) > 0:
+		return v.Profiles, nil
+	case there:
+		return append(slices.Clone(figure), bench.ProfileOther), nil
+	}
+	return orAll(figure, []string{
+		bench.ProfileHearthKept, bench.ProfileHearthDump, bench.ProfileInnoDBDump, bench.ProfileInnoDBCold,
+	}), nil
 }
 
 // writeTables writes what was found into a file.

@@ -109,7 +109,13 @@ func Demo(ctx context.Context, cfg DemoConfig, out io.Writer) (results []DemoRes
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Kill()) }()
-	if err := loadServer(ctx, d.server, WorkloadReadWrite, s, Output{Progress: d.say}); err != nil {
+	if err := s.Start(ctx); err != nil {
+		return nil, err
+	}
+	if err := loadServer(ctx, d.server, WorkloadReadWrite, peerSubject(s), Output{Progress: d.say}); err != nil {
+		return nil, err
+	}
+	if err := s.Stop(); err != nil {
 		return nil, err
 	}
 	for n, scene := range demoScenes {
@@ -152,7 +158,7 @@ func (d *demo) say(format string, args ...any) {
 // play shows one restart.
 func (d *demo) play(ctx context.Context, s *peer.Server, scene demoScene, p ServerProfile) (r DemoResult, err error) {
 	c := ServerCase{Workload: WorkloadReadWrite, Spread: SpreadUniform, Stop: scene.stop}
-	b := newBed(d.server, c, p, s, Output{Progress: func(string, ...any) {}})
+	b := newBed(d.server, c, p, peerSubject(s), Output{Progress: func(string, ...any) {}})
 	t := &restart.Timeline{Name: scene.title, System: s.Name, Config: b.config()}
 	seconds := d.lines()
 	b.tick = func(k restart.Tick) { seconds(k, t) }

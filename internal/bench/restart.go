@@ -131,6 +131,7 @@ type restarts struct {
 	out         Output
 	dir, memory string
 	cage        *restart.Cage
+	heats       []float64 // see pageHeats
 	ideal       []float64 // see idealHits
 	pageRows    float64   // rows a page
 }

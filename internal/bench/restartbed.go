@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -13,18 +12,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hearthdb/hearth/internal/peer"
 	"github.com/hearthdb/hearth/internal/restart"
 )
 
 // bed is one server with its tables and its clients, around one restart.
 type bed struct {
+	subject
 	cfg    ServerRestartConfig
 	c      ServerCase
 	p      ServerProfile
 	out    Output
-	server *peer.Server
-	data   dataset
+	tables dataset
 	work   work
 
 	mu          sync.Mutex   // guards the ticks of the timeline while clients work
@@ -36,29 +34,26 @@ type bed struct {
 	stopped func()             // told when the server was stopped
 }
 
-func newBed(cfg ServerRestartConfig, c ServerCase, p ServerProfile, s *peer.Server, out Output) *bed {
+func newBed(cfg ServerRestartConfig, c ServerCase, p ServerProfile, s subject, out Output) *bed {
 	return &bed{
-		cfg: cfg, c: c, p: p, out: out, server: s, data: datasetOf(c.Workload), work: newWork(cfg, c),
+		subject: s, cfg: cfg, c: c, p: p, out: out, tables: datasetOf(c.Workload), work: newWork(cfg, c),
 		tick: func(restart.Tick) {}, stopped: func() {},
 	}
 }
 
-// loadServer makes the tables of a workload in an empty server and stops it in order.
-func loadServer(ctx context.Context, cfg ServerRestartConfig, workload string, s *peer.Server, out Output) error {
-	out.Progress("%s: loading %s", s.Name, cfg.size())
+// loadServer makes the tables of a workload in a server that answers.
+func loadServer(ctx context.Context, cfg ServerRestartConfig, workload string, s subject, out Output) error {
+	out.Progress("%s: loading %s", s.name, cfg.size())
 	start := time.Now()
-	if err := s.Start(ctx); err != nil {
-		return err
-	}
 	db, err := s.Open("")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+serverDatabase); err != nil {
+	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+s.schema); err != nil {
 		return err
 	}
-	in, err := s.Open(serverDatabase)
+	in, err := s.Open(s.schema)
 	if err != nil {
 		return err
 	}
@@ -66,25 +61,30 @@ func loadServer(ctx context.Context, cfg ServerRestartConfig, workload string, s
 	progress := func(done, all int) {
 		took := time.Since(start)
 		left := time.Duration(float64(took) * float64(all-done) / float64(max(1, done)))
-		out.Progress("%s: loaded %d %%, %v to go", s.Name, 100*done/all, left.Round(time.Second))
+		out.Progress("%s: loaded %d %%, %v to go", s.name, 100*done/all, left.Round(time.Second))
 	}
 	if err := datasetOf(workload).fill(ctx, cfg, in, progress); err != nil {
 		return err
 	}
-	out.Progress("%s: loaded after %v; stopping", s.Name, time.Since(start).Round(time.Second))
-	return s.Stop()
+	out.Progress("%s: loaded after %v", s.name, time.Since(start).Round(time.Second))
+	return nil
 }
 
 func (b *bed) config() map[string]string {
 	c := b.cfg
-	return map[string]string{
+	config := map[string]string{
 		"profile": b.p.Name, "flags before": strings.Join(b.p.Load, " "), "flags after": strings.Join(b.p.After, " "),
 		"bytes": strconv.FormatInt(c.Bytes, 10), "pool": strconv.FormatInt(c.Pool, 10), "log": strconv.FormatInt(c.LogSize, 10),
 		"clients": strconv.Itoa(b.clients()), "rate": strconv.FormatFloat(b.c.Rate, 'f', -1, 64), "workload": b.c.Workload, "spread": b.c.Spread,
 		"stop": b.c.Stop, "redo": strconv.FormatInt(c.Redo, 10), "before": c.Before.String(), "after": c.After.String(),
 		"disk": c.Disk.String(), "seed": strconv.FormatUint(c.Seed, 10), "cpus": strconv.Itoa(runtime.NumCPU()),
-		"command": strings.Join(os.Args, " "),
+		"command": c.Command,
 	}
+	if o := b.p.Other; o != nil {
+		config["pool"], config["log"] = "its own", "its own"
+		config["start"], config["stopped by"], config["cold"] = o.Start, map[string]string{StopKill: o.Kill, StopClean: o.Stop}[b.c.Stop], o.Cold
+	}
+	return config
 }
 
 func (b *bed) clients() int {
@@ -96,11 +96,11 @@ func (b *bed) clients() int {
 
 // measure runs the load, restarts the server in its middle, fills the timeline, and verifies. The server runs on.
 func (b *bed) measure(ctx context.Context, t *restart.Timeline) error {
-	b.server.Config.Extra = b.p.Load
+	b.flags(b.p.Load)
 	if err := b.server.Start(ctx); err != nil {
 		return err
 	}
-	db, err := b.server.Open(serverDatabase)
+	db, err := b.server.Open(b.schema)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (b *bed) measure(ctx context.Context, t *restart.Timeline) error {
 	if err := after(b.cfg.Before)(ctx); err != nil {
 		return err
 	}
-	if err := b.waitForRedo(ctx, db); err != nil {
+	if err := b.waitForRedo(ctx, t); err != nil {
 		return err
 	}
 	if b.p.Dump != "" {
@@ -181,7 +181,7 @@ var errHeld = errors.New("clients are held back until the scans are done")
 func (b *bed) ops() (ops []restart.Op, hangUp func()) {
 	var all []*sql.DB
 	for i := range b.clients() {
-		db, err := b.server.Open(serverDatabase)
+		db, err := b.server.Open(b.schema)
 		if err != nil {
 			panic("BUG: the name of our own server: " + err.Error())
 		}
@@ -234,7 +234,7 @@ func (b *bed) scan(ctx context.Context, db *sql.DB, atOnce int) error {
 			}
 		})
 	}
-	for _, q := range b.data.scans(b.cfg) {
+	for _, q := range b.tables.scans(b.cfg) {
 		todo <- q
 	}
 	close(todo)
@@ -246,19 +246,20 @@ func (b *bed) scan(ctx context.Context, db *sql.DB, atOnce int) error {
 const redoPatience = 5 * time.Minute
 
 // waitForRedo lets the load run until a crash would find enough log: figures of each server's own.
-func (b *bed) waitForRedo(ctx context.Context, db *sql.DB) error {
+func (b *bed) waitForRedo(ctx context.Context, t *restart.Timeline) error {
 	if _, tells := b.p.Facts[checkpointAge]; !tells || b.cfg.Redo == 0 || b.c.Workload == WorkloadPoint {
 		return nil
 	}
 	start := time.Now()
 	for told := start; ; {
-		status, err := b.server.Status(ctx, db)
-		if err != nil {
-			return err
-		}
-		age, ok := status["Innodb_checkpoint_age"]
-		if !ok {
-			return fmt.Errorf("%s has no status value Innodb_checkpoint_age", b.server.Name)
+		b.mu.Lock()
+		age, ok := t.FactNow(factAge)
+		dirty, _ := t.FactNow(factDirty)
+		b.mu.Unlock()
+		if !ok && time.Since(start) > samplePatience {
+			b.out.Progress("%s: does not say how much log lies behind its checkpoint (%s); not waiting for %.0f MiB of it",
+				b.p.Name, checkpointAge, float64(b.cfg.Redo)/(1<<20))
+			return nil
 		}
 		if int64(age) >= b.cfg.Redo {
 			return nil
@@ -269,7 +270,7 @@ func (b *bed) waitForRedo(ctx context.Context, db *sql.DB) error {
 		}
 		if time.Since(told) > 15*time.Second {
 			told = time.Now()
-			b.out.Progress("%s: %.0f MiB of log behind the checkpoint, %.0f dirty pages", b.p.Name, age/(1<<20), status["Innodb_buffer_pool_pages_dirty"])
+			b.out.Progress("%s: %.0f MiB of log behind the checkpoint, %.0f dirty pages", b.p.Name, age/(1<<20), dirty)
 		}
 		if err := after(time.Second)(ctx); err != nil {
 			return err
@@ -282,9 +283,10 @@ func (b *bed) restart(ctx context.Context, t *restart.Timeline) (err error) {
 	var cage *restart.Cage
 	enter := func(int) error { return nil }
 	if b.cfg.Disk != (restart.Disk{}) {
-		if cage, err = restart.NewCage(b.server.Config.Dir, b.cfg.Disk); err != nil {
+		if cage, err = restart.NewCage(b.data, b.cfg.Disk); err != nil {
 			return err
 		}
+		defer func() { err = errors.Join(err, cage.Remove()) }()
 		enter = cage.Enter
 	}
 	b.mu.Lock()
@@ -299,19 +301,16 @@ func (b *bed) restart(ctx context.Context, t *restart.Timeline) (err error) {
 	}
 	b.stopped()
 	if b.p.Lose {
-		if err := loseMemory(b.p.Memory, b.server.Data()); err != nil {
+		if err := errors.Join(b.cold(), loseMemory(b.p.Memory, b.data)); err != nil {
 			return err
 		}
 	}
-	b.server.Config.Extra = b.p.After
+	b.flags(b.p.After)
 	b.held.Store(b.p.Scan == ScanBefore)
 	t.Launched = time.Now().UnixNano()
 	b.launched.Store(true)
 	if err := b.server.Launch(ctx, enter); err != nil {
 		return err
-	}
-	if cage != nil {
-		defer func() { err = errors.Join(err, cage.Leave(b.server.Pid()), cage.Remove()) }()
 	}
 	scans := b.startScans(ctx)
 	err = b.watch(ctx, t)
@@ -344,8 +343,8 @@ func (b *bed) watch(ctx context.Context, t *restart.Timeline) error {
 		}
 		first := b.first.Load()
 		if first == 0 {
-			if time.Since(start) > answerPatience {
-				return fmt.Errorf("no answer within %v of the start", answerPatience)
+			if time.Since(start) > b.wait {
+				return fmt.Errorf("no answer within %v of the start", b.wait)
 			}
 			if time.Since(told) > 15*time.Second {
 				told = time.Now()
@@ -390,7 +389,7 @@ func (b *bed) startScans(ctx context.Context) (end func() string) {
 }
 
 func (b *bed) scanWhenUp(ctx context.Context) error {
-	db, err := b.server.Open(serverDatabase)
+	db, err := b.server.Open(b.schema)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,16 @@ func (r *restarts) figures(c restartCase, t *restart.Timeline) {
 			put(fmt.Sprintf("not all answered within %v until", punctual), "s", r.cfg.After.Seconds())
 		}
 	}
+	if l, ok := r.paper(c); ok {
+		ninety, all, ok := l.run()
+		put("the disk's limit for 90 % of what arrives", "s", ninety.Seconds())
+		if ok {
+			put("the disk's limit for all", "s", all.Seconds())
+		}
+		pages, after := l.fits()
+		put("hottest pages that make the rest fit the disk", "pages", float64(pages))
+		put("earliest that they can be there", "s", after.Seconds())
+	}
 	if worst, ok := r.worstHits(c, t); ok {
 		put("least share of the hits that the hottest pages would give", "%", 100*worst)
 	}
@@ -94,30 +104,32 @@ func (r *restarts) worstHits(c restartCase, t *restart.Timeline) (float64, bool)
 	return worst, !math.IsInf(worst, 1)
 }
 
+// paper is the best load that there could be in a restart, where reads arrive by zipf's law and the disk is known.
+func (r *restarts) paper(c restartCase) (paperLoad, bool) {
+	l := paperLoad{physical: c.memory == MemoryPhysical, rate: r.cfg.Rate, disk: r.cfg.Disk}
+	if c.spread != SpreadZipf || c.memory != MemoryDump && !l.physical || l.rate == 0 || l.disk.IOPS == 0 || l.disk.BytesPerSecond == 0 {
+		return l, false
+	}
+	l.heats = r.pageHeats()
+	return l, true
+}
+
+// pageHeats is the part of the reads that goes to each page of the table, from hot to cold.
+func (r *restarts) pageHeats() []float64 {
+	if r.heats == nil {
+		r.heats = newZipf(r.rows().n, restartTheta).pages(r.pageRows)
+	}
+	return r.heats
+}
+
 // idealHits [k] is the part of the reads that go to the k hottest pages.
 func (r *restarts) idealHits() []float64 {
-	if r.ideal != nil {
-		return r.ideal
-	}
-	n := r.rows().n
-	z := newZipf(n, restartTheta)
-	pages := make([]float64, int(float64(n)/r.pageRows)+1)
-	for k := range n {
-		row := int(uint64(k) * uint64(z.step) % uint64(n))
-		pages[int(float64(row)/r.pageRows)] += math.Pow(float64(k+1), -restartTheta) / z.zetan
-	}
-	slices.SortFunc(pages, func(a, b float64) int {
-		switch {
-		case a > b:
-			return -1
-		case a < b:
-			return 1
+	if r.ideal == nil {
+		heats := r.pageHeats()
+		r.ideal = make([]float64, len(heats)+1)
+		for k, h := range heats {
+			r.ideal[k+1] = r.ideal[k] + h
 		}
-		return 0
-	})
-	r.ideal = make([]float64, len(pages)+1)
-	for k, p := range pages {
-		r.ideal[k+1] = r.ideal[k] + p
 	}
 	return r.ideal
 }

@@ -7,18 +7,16 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/hearthdb/hearth/internal/peer"
 )
 
 // sampler asks the server for its own counters, once a second, on a connection of its own. While the server is away there are none.
 type sampler struct {
-	server *peer.Server
+	server server
 	facts  map[string]string                  // names of facts by names of counters
 	latest atomic.Pointer[map[string]float64] // not taken yet
 }
 
-func newSampler(s *peer.Server, facts map[string]string) *sampler {
+func newSampler(s server, facts map[string]string) *sampler {
 	return &sampler{server: s, facts: facts}
 }
 

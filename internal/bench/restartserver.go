@@ -37,6 +37,7 @@ type ServerRestartConfig struct {
 	Draw     func(ServerRestartConfig, []CaseRuns) []NamedPicture
 	Picture  string
 	Timeline func(*restart.Timeline) // told all that was measured of each restart
+	Command  string                  // the command line that says all this, without passwords
 }
 
 // ServerCase is what clients ask for, and how the server ends.
@@ -78,11 +79,12 @@ type ServerProfile struct {
 	Color  chart.Color
 	Dash   bool
 	Make   func(peer.Config) (*peer.Server, error)
-	Load   []string // flags of the load before the restart
-	After  []string // flags after it
-	Memory string   // folder of what outlives the process; "": nothing does
-	Lose   bool     // between stop and start that is thrown away, and the system's cache of its files, as by a reboot
-	Dump   string   // the statement that writes the list of cached pages before the restart; "": none is written
+	Other  *OtherServer // instead of Make
+	Load   []string     // flags of the load before the restart
+	After  []string     // flags after it
+	Memory string       // folder of what outlives the process; "": nothing does
+	Lose   bool         // between stop and start that is thrown away, and the system's cache of its files, as by a reboot
+	Dump   string       // the statement that writes the list of cached pages before the restart; "": none is written
 	Scan   ScanTime
 	Facts  map[string]string // of the server's counters, those that are sampled
 
@@ -129,6 +131,13 @@ func (cfg ServerRestartConfig) Validate() error {
 	if cfg.Pool < cfg.Bytes+cfg.Bytes/5 {
 		return fmt.Errorf("a pool of %d MiB is too small for %d MiB of rows, which need a fifth more", cfg.Pool>>20, cfg.Bytes>>20)
 	}
+	for _, p := range cfg.Profiles {
+		if p.Other != nil {
+			if err := p.Other.validate(cfg); err != nil {
+				return err
+			}
+		}
+	}
 	for _, c := range cfg.Cases[1:] {
 		if datasetOf(c.Workload).name != datasetOf(cfg.Cases[0].Workload).name {
 			return fmt.Errorf("%s and %s want different tables: measure them in two runs", cfg.Cases[0].Workload, c.Workload)
@@ -148,11 +157,11 @@ func ServerRestart(ctx context.Context, cfg ServerRestartConfig, out Output) (er
 		return err
 	}
 	defer remove()
-	m := &serverRestarts{cfg: cfg, out: out, dir: dir, store: store{dir: cfg.Loaded}, servers: map[string]*peer.Server{}}
+	m := &serverRestarts{cfg: cfg, out: out, dir: dir, store: store{dir: cfg.Loaded}, kinds: map[string]staged{}}
 	if cfg.Loaded == "" {
 		m.store.dir = filepath.Join(dir, "loaded")
 	}
-	defer func() { err = errors.Join(err, m.killAll()) }()
+	defer func() { err = errors.Join(err, m.end()) }()
 	if err := m.prepare(ctx); err != nil {
 		return err
 	}
@@ -168,26 +177,48 @@ func ServerRestart(ctx context.Context, cfg ServerRestartConfig, out Output) (er
 
 // serverRestarts is one measurement under way.
 type serverRestarts struct {
-	cfg     ServerRestartConfig
-	out     Output
-	dir     string
-	store   store
-	servers map[string]*peer.Server // by kind
+	cfg   ServerRestartConfig
+	out   Output
+	dir   string
+	store store
+	kinds map[string]staged
 }
 
-func (m *serverRestarts) killAll() (err error) {
-	for _, s := range m.servers {
-		err = errors.Join(err, s.Kill())
+// staged is a server with what sees to its database.
+type staged struct {
+	subject
+	stage
+}
+
+func (m *serverRestarts) end() (err error) {
+	for _, s := range m.kinds {
+		err = errors.Join(err, s.end())
 	}
 	return err
+}
+
+// make the server of a profile.
+func (m *serverRestarts) make(p ServerProfile) (staged, error) {
+	if p.Other != nil {
+		o, err := newOther(*p.Other, m.cfg, m.dir, m.out)
+		if err != nil {
+			return staged{}, err
+		}
+		return staged{o.subject(), o}, nil
+	}
+	s, err := p.Make(peer.Config{Dir: filepath.Join(m.dir, p.Kind), Pool: m.cfg.Pool, LogSize: m.cfg.LogSize, Durable: true})
+	if err != nil {
+		return staged{}, err
+	}
+	return staged{peerSubject(s), copies{store: m.store, cfg: m.cfg, p: p, server: s, out: m.out}}, nil
 }
 
 // prepare makes and loads the servers. Profiles whose server is not installed are left out.
 func (m *serverRestarts) prepare(ctx context.Context) error {
 	var there []ServerProfile
 	for _, p := range m.cfg.Profiles {
-		if m.servers[p.Kind] == nil {
-			s, err := p.Make(peer.Config{Dir: filepath.Join(m.dir, p.Kind), Pool: m.cfg.Pool, LogSize: m.cfg.LogSize, Durable: true})
+		if _, made := m.kinds[p.Kind]; !made {
+			s, err := m.make(p)
 			if errors.Is(err, peer.ErrMissing) {
 				m.out.Progress("%s: %v; measuring without it", p.Name, err)
 				continue
@@ -195,12 +226,9 @@ func (m *serverRestarts) prepare(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", p.Name, err)
 			}
-			m.servers[p.Kind] = s
-			if err := m.store.load(ctx, m.cfg, p, s, m.out); err != nil {
-				return fmt.Errorf("%s: load: %w", s.Name, err)
-			}
-			if err := removeRegions(p.Memory); err != nil {
-				return err
+			m.kinds[p.Kind] = s
+			if err := s.prepare(ctx); err != nil {
+				return fmt.Errorf("%s: load: %w", s.name, err)
 			}
 		}
 		there = append(there, p)
@@ -260,17 +288,14 @@ func (m *serverRestarts) guess() time.Duration {
 
 // run measures one restart, of a fresh copy unless it would be the same.
 func (m *serverRestarts) run(ctx context.Context, c ServerCase, p ServerProfile) (*restart.Timeline, error) {
-	s := m.servers[p.Kind]
-	if err := removeRegions(p.Memory); err != nil {
+	s := m.kinds[p.Kind]
+	if err := s.before(); err != nil {
 		return nil, err
 	}
-	if err := m.store.fetch(m.cfg, s, m.out); err != nil {
-		return nil, fmt.Errorf("copy: %w", err)
-	}
-	b := newBed(m.cfg, c, p, s, m.out)
-	t := &restart.Timeline{Name: p.Name, System: s.Name, Config: b.config()}
+	b := newBed(m.cfg, c, p, s.subject, m.out)
+	t := &restart.Timeline{Name: p.Name, System: s.name, Config: b.config()}
 	err := b.measure(ctx, t)
-	err = errors.Join(err, s.Kill(), m.store.release(m.cfg, s), removeRegions(p.Memory))
+	err = errors.Join(err, s.after())
 	if m.cfg.Timeline != nil && len(t.Ticks) > 0 {
 		m.cfg.Timeline(t)
 	}

@@ -36,7 +36,13 @@ func (st store) load(ctx context.Context, cfg ServerRestartConfig, p ServerProfi
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
-	if err := loadServer(ctx, cfg, cfg.Cases[0].Workload, s, out); err != nil {
+	if err := s.Start(ctx); err != nil {
+		return err
+	}
+	if err := loadServer(ctx, cfg, cfg.Cases[0].Workload, peerSubject(s), out); err != nil {
+		return err
+	}
+	if err := s.Stop(); err != nil {
 		return err
 	}
 	if p.Settle != nil {

@@ -27,7 +27,10 @@ func (d Disk) String() string {
 
 // Cage is a control group whose processes have such a disk. Only direct I/O is held back for certain: what the kernel
 // writes back later belongs to nobody.
-type Cage struct{ dir string }
+type Cage struct {
+	dir  string
+	home string // where the first process that entered came from; "": nobody did
+}
 
 // ErrNoCage: this machine or user cannot hold a disk back.
 var ErrNoCage = errors.New("the disk cannot be held back here (it takes root and a control group with blkio or io)")
@@ -50,9 +53,12 @@ func NewCage(path string, d Disk) (*Cage, error) {
 	return nil, fmt.Errorf("%w: %w", ErrNoCage, errors.Join(errs...))
 }
 
+// controller1 is what version 1 names the group's hierarchy after; that of version 2 has no name.
+const controller1 = "blkio"
+
 // cage1 uses the blkio controller of cgroups version 1 (kernel documentation, cgroup-v1/blkio-controller).
 func cage1(name, device string, d Disk) (*Cage, error) {
-	c := &Cage{filepath.Join("/sys/fs/cgroup/blkio", name)}
+	c := &Cage{dir: filepath.Join("/sys/fs/cgroup", controller1, name)}
 	limits := map[string]int64{
 		"blkio.throttle.read_iops_device": d.IOPS, "blkio.throttle.write_iops_device": d.IOPS,
 		"blkio.throttle.read_bps_device": d.BytesPerSecond, "blkio.throttle.write_bps_device": d.BytesPerSecond,
@@ -70,7 +76,7 @@ func cage1(name, device string, d Disk) (*Cage, error) {
 
 // cage2 uses the io controller of cgroups version 2 (kernel documentation, cgroup-v2).
 func cage2(name, device string, d Disk) (*Cage, error) {
-	c := &Cage{filepath.Join("/sys/fs/cgroup", name)}
+	c := &Cage{dir: filepath.Join("/sys/fs/cgroup", name)}
 	if err := os.WriteFile("/sys/fs/cgroup/cgroup.subtree_control", []byte("+io"), 0o644); err != nil {
 		return nil, err
 	}
@@ -95,19 +101,63 @@ func (c *Cage) set(file, value string) error {
 }
 
 // Enter puts a process into the cage, with all its threads and the children it will have.
-func (c *Cage) Enter(pid int) error { return c.set("cgroup.procs", strconv.Itoa(pid)) }
+func (c *Cage) Enter(pid int) error {
+	if c.home == "" {
+		home, err := groupOf(pid, filepath.Dir(c.dir))
+		if err != nil {
+			return err
+		}
+		c.home = home
+	}
+	return c.set(groupProcs, strconv.Itoa(pid))
+}
 
-// Leave takes a process out again; one that is gone has left already.
-func (c *Cage) Leave(pid int) error {
-	err := os.WriteFile(filepath.Join(filepath.Dir(c.dir), "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644)
-	if errors.Is(err, unix.ESRCH) {
-		return nil
+// groupProcs is the file of a group that lists its processes, and takes one in.
+const groupProcs = "cgroup.procs"
+
+// groupOf is the folder of the group that a process is in; top is that of its hierarchy. Who cannot see that group from here is taken
+// for one of the top.
+func groupOf(pid int, top string) (string, error) {
+	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(groups)) { // "7:blkio:/a/b", "0::/a/b"
+		part := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(part) < 3 || part[1] != controller1 && filepath.Base(top) == controller1 || part[1] != "" && filepath.Base(top) != controller1 {
+			continue
+		}
+		home := filepath.Join(top, part[2])
+		if _, err := os.Stat(filepath.Join(home, groupProcs)); err == nil {
+			return home, nil
+		}
+	}
+	return top, nil
+}
+
+// removeTries: a process that is let out may make a child in the cage first.
+const removeTries = 100
+
+// Remove lets everybody out, back to where the first process came from, and takes the cage away.
+func (c *Cage) Remove() error {
+	var err error
+	for range removeTries {
+		procs, readErr := os.ReadFile(filepath.Join(c.dir, groupProcs))
+		if readErr != nil {
+			return readErr
+		}
+		for pid := range strings.FieldsSeq(string(procs)) {
+			err := os.WriteFile(filepath.Join(c.home, groupProcs), []byte(pid), 0o644)
+			if err != nil && !errors.Is(err, unix.ESRCH) { // it is gone, and so it has left
+				return err
+			}
+		}
+		if err = os.Remove(c.dir); !errors.Is(err, unix.EBUSY) {
+			return err
+		}
 	}
 	return err
 }
-
-// Remove takes the cage away. Nobody may be in it any more.
-func (c *Cage) Remove() error { return os.Remove(c.dir) }
 
 // blockDevice is "major:minor" of the whole disk that path lies on; controllers know no partitions.
 func blockDevice(path string) (string, error) {

@@ -1,12 +1,18 @@
 package restart
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -170,6 +176,63 @@ func TestCageHoldsTheDiskBack(t *testing.T) {
 	}
 	if took := time.Since(start); took < 500*time.Millisecond {
 		t.Errorf("16 MiB at 16 MiB/s took %v", took)
+	}
+}
+
+// Who is in a cage that is removed, children included, is again where the first of them came from.
+func TestCageLetsEverybodyOut(t *testing.T) {
+	cage, err := NewCage(t.TempDir(), Disk{IOPS: 1000, BytesPerSecond: 16 << 20})
+	if errors.Is(err, ErrNoCage) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := filepath.Join(filepath.Dir(cage.dir), fmt.Sprintf("hearth-test-%d", os.Getpid()))
+	if err := os.Mkdir(home, 0o755); err != nil {
+		t.Fatal(errors.Join(err, cage.Remove()))
+	}
+	cmd := exec.Command("sh", "-c", "read go; sleep 600 & cat /proc/$!/cgroup; wait")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		cmd.Wait()
+		for os.Remove(home) != nil { // until the child is gone too, whom we cannot wait for
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	if err := os.WriteFile(filepath.Join(home, groupProcs), []byte(strconv.Itoa(cmd.Process.Pid)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := cage.Enter(cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	in.Write([]byte("go\n"))
+	told := bufio.NewScanner(out)
+	for in := false; !in; in = strings.Contains(told.Text(), filepath.Base(cage.dir)) {
+		if !told.Scan() {
+			t.Fatal("a child of the one that entered is not in the cage")
+		}
+	}
+	if err := cage.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := groupOf(cmd.Process.Pid, filepath.Dir(cage.dir)); err != nil || got != home {
+		t.Errorf("it is in %q, %v, want %q", got, err, home)
+	}
+	if _, err := os.Stat(cage.dir); err == nil {
+		t.Error("the cage is still there")
 	}
 }
 

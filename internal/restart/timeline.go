@@ -92,6 +92,16 @@ func (t *Timeline) FactBefore(fact string) (v float64, ok bool) {
 	return v, ok
 }
 
+// FactNow is what the server said last of a fact; false if it said nothing.
+func (t *Timeline) FactNow(fact string) (float64, bool) {
+	for _, k := range slices.Backward(t.Ticks) {
+		if v, ok := k.Facts[fact]; ok {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
 // silence around the restart. Where it is not known exactly it is the longest time without an answer that ends after the stop.
 func (t *Timeline) silence() (last, first int64) {
 	if t.First != 0 {
