@@ -25,13 +25,13 @@ func fraction(s []byte) time.Duration {
 	}
 	d, unit := time.Duration(0), time.Second
 	for _, c := range s[1:] {
-		if c < '0' || c > '9' {
+		if c < '0' || c > '9' || unit == 1 {
 			break
 		}
 		unit /= 10
-		d += time.Duration(c-'0') * unit
+		d = d*10 + time.Duration(c-'0')
 	}
-	return d
+	return d * unit
 }
 
 // number reads exactly len(s) digits.
@@ -45,21 +45,29 @@ func number(s []byte) (n int, ok bool) {
 	return n, len(s) > 0
 }
 
+// twoDigits reads the two at s[i:].
+func twoDigits(s []byte, i int) (n int, ok bool) {
+	tens, ones := s[i]-'0', s[i+1]-'0'
+	return int(tens)*10 + int(ones), tens <= 9 && ones <= 9
+}
+
 // isoTime reads "2024-08-11T07:00:10.500000+02:00", with a fraction or none, with a zone or "Z".
 func isoTime(s []byte) (t time.Time, ok bool) {
 	const shape = "2006-01-02T15:04:05"
 	if len(s) <= len(shape) || s[4] != '-' || s[7] != '-' || s[10] != 'T' || s[13] != ':' || s[16] != ':' {
 		return time.Time{}, false
 	}
-	year, ok1 := number(s[0:4])
-	month, ok2 := number(s[5:7])
-	day, ok3 := number(s[8:10])
-	hour, ok4 := number(s[11:13])
-	minute, ok5 := number(s[14:16])
-	second, ok6 := number(s[17:19])
-	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60 {
+	century, ok1 := twoDigits(s, 0)
+	year, ok2 := twoDigits(s, 2)
+	month, ok3 := twoDigits(s, 5)
+	day, ok4 := twoDigits(s, 8)
+	hour, ok5 := twoDigits(s, 11)
+	minute, ok6 := twoDigits(s, 14)
+	second, ok7 := twoDigits(s, 17)
+	if !(ok1 && ok2 && ok3 && ok4 && ok5 && ok6 && ok7) || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60 {
 		return time.Time{}, false
 	}
+	year += century * 100
 	s = s[len(shape):]
 	nanos := fraction(s)
 	if s[0] == '.' {

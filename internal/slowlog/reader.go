@@ -259,7 +259,6 @@ func (r *Reader) seek(end ending) bool {
 		if len(b) == 0 {
 			return false
 		}
-		nl := bytes.IndexByte(b, '\n')
 		if !r.midLine {
 			switch startsEntry(b) {
 			case yes:
@@ -270,6 +269,9 @@ func (r *Reader) seek(end ending) bool {
 					return false
 				}
 			}
+		}
+		nl := bytes.IndexByte(b, '\n')
+		if !r.midLine {
 			if nl < 0 && len(b) <= maxBanner && end != eof {
 				return false
 			}

@@ -37,17 +37,28 @@ type textScan struct {
 }
 
 // special are the bytes of code that begin something.
-var special = [256]bool{'\'': true, '"': true, '`': true, ';': true, '#': true, '-': true, '/': true}
+var special = [256]uint8{'\'': 1, '"': 1, '`': 1, ';': 1, '#': 1, '-': 1, '/': 1}
+
+// nextSpecial is where in b[p:] the first of them stands, or len(b). Eight bytes a step, for most are none.
+func nextSpecial(b []byte, p int) int {
+	for ; p+8 <= len(b); p += 8 {
+		s := b[p : p+8 : p+8]
+		if special[s[0]]|special[s[1]]|special[s[2]]|special[s[3]]|special[s[4]]|special[s[5]]|special[s[6]]|special[s[7]] != 0 {
+			break
+		}
+	}
+	for p < len(b) && special[b[p]] == 0 {
+		p++
+	}
+	return p
+}
 
 // run looks for the end in b. It returns where the final ";" is and where the next line begins.
 func (s *textScan) run(b []byte, end ending) (text, next int, found answer) {
 	for {
 		switch s.state {
 		case inCode:
-			p := s.pos
-			for p < len(b) && !special[b[p]] {
-				p++
-			}
+			p := nextSpecial(b, s.pos)
 			s.pos = p
 			if p == len(b) {
 				return 0, 0, more
