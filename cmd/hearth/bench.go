@@ -21,10 +21,11 @@ type benchVerb struct {
 
 	Warmth benchWarmthVerb `cmd:"" help:"Measure what counting heat and dumping it costs, what a dump does to readers, and how fast it is loaded: alone, beside fio, and beside readers."`
 
-	SQL     benchSQLVerb     `cmd:"" name:"sql" help:"Run sysbench against hearth and MariaDB, in turn."`
-	Slowlog benchSlowlogVerb `cmd:"" help:"Measure how fast slow logs are read, beside percona/go-mysql, and relayed by slowlogd."`
-	Replay  benchReplayVerb  `cmd:"" help:"Measure the replayer: alone, beside sysbench on MariaDB, live behind slowlogd, and on a replicating pair of MariaDB."`
-	Restart benchRestartVerb `cmd:"" help:"Measure what users notice of a restart, second by second: of hearth and of MariaDB, or (--embedded) of the engine inside a process."`
+	SQL         benchSQLVerb         `cmd:"" name:"sql" help:"Run sysbench against hearth and MariaDB, in turn."`
+	Slowlog     benchSlowlogVerb     `cmd:"" help:"Measure how fast slow logs are read, beside percona/go-mysql, and relayed by slowlogd."`
+	SlowlogCost benchSlowlogCostVerb `cmd:"" help:"Measure what a server pays for its slow log: off, on, and with every statement in it."`
+	Replay      benchReplayVerb      `cmd:"" help:"Measure the replayer: alone, beside sysbench on MariaDB, live behind slowlogd, and on a replicating pair of MariaDB."`
+	Restart     benchRestartVerb     `cmd:"" help:"Measure what users notice of a restart, second by second: of hearth and of MariaDB, or (--embedded) of the engine inside a process."`
 
 	GMSMemory    benchGMSVerb          `cmd:"" name:"gms-memory" hidden:"" help:"The server that bench sql compares with."`
 	RestartChild benchRestartChildVerb `cmd:"" hidden:"" help:"The process that restart restarts."`
