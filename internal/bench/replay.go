@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hearthdb/hearth/internal/peer"
 	"github.com/hearthdb/hearth/internal/replay"
 	"github.com/hearthdb/hearth/internal/slowlog"
 )
@@ -25,6 +27,7 @@ type ReplayConfig struct {
 	Runs        int // of each case that takes turns
 	Rows        int // in each of four tables of sysbench
 	RunTime     time.Duration
+	Stall       time.Duration // how long the target stands still
 	Seed        uint64
 
 	// Daemon makes the command that serves a log.
@@ -38,6 +41,9 @@ var replayParts = []struct {
 }{
 	{"rate", (*replayBench).rate},
 	{"points", (*replayBench).points},
+	{"lag", (*replayBench).lag},
+	{"stall", (*replayBench).stall},
+	{"daemon", (*replayBench).daemon},
 }
 
 // ReplayParts are the names of the parts.
@@ -49,13 +55,18 @@ func ReplayParts() (names []string) {
 }
 
 // Replay measures the parts that are asked for.
-func Replay(ctx context.Context, cfg ReplayConfig, out Output) error {
+func Replay(ctx context.Context, cfg ReplayConfig, out Output) (err error) {
 	dir, remove, err := workDir(cfg.Dir)
 	if err != nil {
 		return err
 	}
 	defer remove()
 	b := &replayBench{ReplayConfig: cfg, dir: dir, out: out}
+	defer func() {
+		if b.server != nil {
+			err = errors.Join(err, b.server.Kill())
+		}
+	}()
 	for _, p := range replayParts {
 		if !slices.Contains(cfg.Parts, p.name) {
 			continue
@@ -71,9 +82,20 @@ type replayBench struct {
 	ReplayConfig
 	dir string
 	out Output
+
+	server *peer.Server // MariaDB with sysbench's tables, for the parts that need one server
+	tool   sysbench
 }
 
 func (b *replayBench) tell(format string, args ...any) { b.out.Progress("replay, "+format, args...) }
+
+// mariadb is the server of the parts that need one.
+func (b *replayBench) mariadb(ctx context.Context) (_ *peer.Server, _ sysbench, err error) {
+	if b.server == nil {
+		b.server, b.tool, err = b.startMariaDB(ctx, "m", replayPool)
+	}
+	return b.server, b.tool, err
+}
 
 // put reports a figure of ours.
 func (b *replayBench) put(name, unit string, runs ...float64) {

@@ -111,12 +111,11 @@ func execAll(ctx context.Context, s *peer.Server, database string, statements ..
 
 // points is what the replayer does beside what sysbench does: the same point reads, as text, over the same number of connections
 // to the same socket, in turns.
-func (b *replayBench) points(ctx context.Context) (err error) {
-	s, tool, err := b.startMariaDB(ctx, "points", replayPool)
+func (b *replayBench) points(ctx context.Context) error {
+	s, tool, err := b.mariadb(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Kill()) }()
 	name, err := b.pointLog(b.Rows)
 	if err != nil {
 		return err

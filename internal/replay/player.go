@@ -58,7 +58,8 @@ type Player struct {
 	Accounts *Accounts
 
 	latency  latencies
-	agreed   sync.Map // fingerprints that vitess has read as we do
+	ages     latencies // from the end of a statement on the source, by the log's clock, to its end on the target
+	agreed   sync.Map  // fingerprints that vitess has read as we do
 	agreedN  atomic.Int64
 	bytes    atomic.Int64 // of results thrown away
 	rows     atomic.Int64
@@ -247,6 +248,9 @@ func (p *Player) admit(c *Classifier, e *slowlog.Entry, before Place) {
 			p.looped.Store(true)
 		}
 	}
+	if !e.Ended.IsZero() {
+		j.ended = e.Ended.UnixNano()
+	}
 	j.hash = hashOf(state.Schema, j.text)
 	p.memory.judge(j, p.residency())
 	if j.repeat && p.cfg.Dedupe {
@@ -377,7 +381,12 @@ func (p *Player) closing() bool {
 }
 
 // end brings a job to its account.
-func (p *Player) end(j *job, o Outcome, reason string) { p.Accounts.end(o, reason) }
+func (p *Player) end(j *job, o Outcome, reason string) {
+	if j.ended != 0 && (o == Run || o == Rewritten) {
+		p.ages.add(time.Since(time.Unix(0, j.ended)))
+	}
+	p.Accounts.end(o, reason)
+}
 
 // away notes that the target cannot be reached, or (nil) that it can again, and says so once.
 func (p *Player) away(err error) {

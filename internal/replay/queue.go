@@ -32,6 +32,7 @@ type job struct {
 	common      bool   // its fingerprint was seen often
 	repeat      bool   // its very text was replayed lately
 	at          time.Time
+	ended       int64 // Unix nanoseconds on the source, by the log's clock; 0: not known
 	seq         int64 // of those that were queued
 	place       Place // where the input stood before it
 

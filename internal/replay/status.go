@@ -19,6 +19,9 @@ type Status struct {
 
 	P50 time.Duration `json:"p50_ns"` // of statements since the last status
 	P99 time.Duration `json:"p99_ns"`
+
+	Age50 time.Duration `json:"age_p50_ns"` // from a statement's end on the source, by the log's clock, to its end here; 0: not known
+	Age99 time.Duration `json:"age_p99_ns"`
 }
 
 // Status tells how it goes. Quantiles are of the time since the call before.
@@ -26,6 +29,8 @@ func (p *Player) Status() Status {
 	s := p.snapshot()
 	q := p.latency.take(0.5, 0.99)
 	s.P50, s.P99 = q[0], q[1]
+	q = p.ages.take(0.5, 0.99)
+	s.Age50, s.Age99 = q[0], q[1]
 	return s
 }
 
@@ -55,8 +60,9 @@ func (s Status) Line(before Status, passed time.Duration) string {
 		return float64(s.Totals.Sum(o)-before.Totals.Sum(o)) / passed.Seconds()
 	}
 	return fmt.Sprintf("received %.0f/s run %.0f/s rewritten %.0f/s skipped %.0f/s shed %.0f/s failed %.0f/s; queue %d in %.1f MB, oldest %v; "+
-		"%d of %d at once, p50 %v p99 %v; behind %v; %s",
+		"%d of %d at once, p50 %v p99 %v; age p50 %v p99 %v, behind %v; %s",
 		float64(s.Totals.Received-before.Totals.Received)/passed.Seconds(), rate(Run), rate(Rewritten), rate(Skipped), rate(Shed), rate(Failed),
 		s.Queue.Waiting, float64(s.Queue.Bytes)/1e6, s.Queue.Oldest.Round(time.Millisecond), s.Queue.Inflight, s.Queue.Limit,
-		s.P50.Round(time.Microsecond), s.P99.Round(time.Microsecond), s.Behind.Round(time.Second), s.Gate)
+		s.P50.Round(time.Microsecond), s.P99.Round(time.Microsecond),
+		s.Age50.Round(time.Millisecond), s.Age99.Round(time.Millisecond), s.Behind.Round(time.Second), s.Gate)
 }
