@@ -1,8 +1,10 @@
 package bench
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // zipf draws from [0,n) so that number k comes up in proportion to 1/(k+1)^theta, for
@@ -12,6 +14,7 @@ import (
 // hash, so that no two of them fall onto the same row.
 type zipf struct {
 	n                 int
+	theta             float64
 	alpha, zetan, eta float64
 	half              float64
 	step              int
@@ -24,7 +27,7 @@ func newZipf(n int, theta float64) *zipf {
 		}
 		return sum
 	}
-	z := &zipf{n: n, alpha: 1 / (1 - theta), zetan: zeta(n), half: 1 + math.Pow(0.5, theta)}
+	z := &zipf{n: n, theta: theta, alpha: 1 / (1 - theta), zetan: zeta(n), half: 1 + math.Pow(0.5, theta)}
 	z.eta = (1 - math.Pow(2/float64(n), 1-theta)) / (1 - zeta(2)/z.zetan)
 	z.step = coprimeStep(n)
 	return z
@@ -42,6 +45,17 @@ func (z *zipf) draw(rnd *rand.Rand) int {
 		k = int(float64(z.n) * math.Pow(z.eta*u-z.eta+1, z.alpha))
 	}
 	return int(uint64(min(k, z.n-1)) * uint64(z.step) % uint64(z.n))
+}
+
+// pages is the part of the draws that falls onto each page of a table with so many rows a page, from hot to cold.
+func (z *zipf) pages(rows float64) []float64 {
+	heats := make([]float64, int(float64(z.n)/rows)+1)
+	for k := range z.n {
+		row := int(uint64(k) * uint64(z.step) % uint64(z.n))
+		heats[int(float64(row)/rows)] += math.Pow(float64(k+1), -z.theta) / z.zetan
+	}
+	slices.SortFunc(heats, func(a, b float64) int { return cmp.Compare(b, a) })
+	return heats
 }
 
 // coprimeStep is near the golden section of n and shares no factor with it, so that its

@@ -1,0 +1,104 @@
+package bench
+
+import (
+	"math"
+	"time"
+
+	"github.com/hearthdb/hearth/internal/page"
+	"github.com/hearthdb/hearth/internal/restart"
+)
+
+// paperLoad is the load of a heat dump beside reads that arrive at their own pace, as good as a disk lets it be: all its operations are for
+// misses, and the load has what is left of its bytes without an operation. Pages are read once. A load knows how hot pages are, not who asks next.
+// What is measured can be held against it; a real load is slower, since its reads are operations too and go through pages that are there.
+type paperLoad struct {
+	heats    []float64 // the share of the reads that goes to each page, from hot to cold
+	physical bool      // pages come as they lie on the disk, hot ones everywhere, instead of from hot to cold
+	rate     float64   // reads that arrive, a second
+	disk     restart.Disk
+}
+
+const (
+	paperStep  = 50 * time.Millisecond
+	paperLimit = 10 * time.Minute
+	// paperPart is how many pages of about the same heat are seen as one.
+	paperPart = 64
+)
+
+// run tells how long after the start as much is answered as 0.9 of what arrives, and how long after it nobody waits any more; false if
+// that takes more than paperLimit.
+//
+// Reads are a flow: a page of heat h was not asked for by one of S reads with the chance exp(-h*S). So all there is to know is how many were served and
+// how far the load is.
+func (l paperLoad) run() (ninety, all time.Duration, ok bool) {
+	step := paperStep.Seconds()
+	parts := make([]part, 0, len(l.heats)/paperPart+1)
+	for at := 0; at < len(l.heats); at += paperPart {
+		p := part{pages: float64(min(paperPart, len(l.heats)-at))}
+		for _, h := range l.heats[at:min(at+paperPart, len(l.heats))] {
+			p.heat += h / p.pages
+		}
+		parts = append(parts, p)
+	}
+	served := 0.0
+	for t := paperStep; t <= paperLimit; t += paperStep {
+		share := 0.0 // of the reads that miss
+		for _, p := range parts {
+			share += p.absent(served) * p.heat
+		}
+		now := l.rate*t.Seconds() - served // all who wait
+		if most := float64(l.disk.IOPS) * step; now*share > most {
+			now = most / share
+		}
+		if ninety == 0 && now >= backPart*l.rate*step {
+			ninety = t
+		}
+		l.advance(parts, served, float64(l.disk.BytesPerSecond)/page.Size*step-now*share)
+		if served += now; served >= l.rate*t.Seconds()*(1-1e-9) && t > paperStep {
+			return ninety, t, true
+		}
+	}
+	return ninety, 0, false
+}
+
+// part is pages that are about as hot as each other.
+type part struct {
+	pages, heat float64
+	loaded      float64 // the share of them that the load has passed
+}
+
+// absent is how many of them are not there after so many reads.
+func (p part) absent(served float64) float64 {
+	return p.pages * (1 - p.loaded) * math.Exp(-p.heat*served)
+}
+
+// advance lets the load bring so many pages.
+func (l paperLoad) advance(parts []part, served, pages float64) {
+	if l.physical {
+		left := 0.0
+		for _, p := range parts {
+			left += p.absent(served)
+		}
+		for i := range parts {
+			parts[i].loaded += (1 - parts[i].loaded) * min(pages/max(left, 1e-9), 1)
+		}
+		return
+	}
+	for i := range parts {
+		if left := parts[i].absent(served); left > 0 && pages > 0 {
+			parts[i].loaded += (1 - parts[i].loaded) * min(pages/left, 1)
+			pages -= left
+		}
+	}
+}
+
+// fits is how many of the hottest pages have to be there for what arrives to be within what the disk can miss, and when a load that reads nothing
+// else has brought them: before, no load whatsoever can keep up.
+func (l paperLoad) fits() (pages int, after time.Duration) {
+	miss := 1.0
+	for pages < len(l.heats) && miss*l.rate > float64(l.disk.IOPS) {
+		miss -= l.heats[pages]
+		pages++
+	}
+	return pages, time.Duration(float64(pages) * page.Size / float64(l.disk.BytesPerSecond) * float64(time.Second))
+}

@@ -1,0 +1,78 @@
+package bench
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/hearthdb/hearth/internal/page"
+	"github.com/hearthdb/hearth/internal/restart"
+)
+
+// TestPaperLoadUniform: where all pages are alike the limit can be computed by hand. Pages come at the speed b of the bytes, m misses a second
+// answer m/(1-b*t/n) reads, so n*m/b*ln(1/(1-b*t/n)) are answered after t.
+func TestPaperLoadUniform(t *testing.T) {
+	const n, rate, iops, bytes = 100_000, 50_000, 1000, 5000 * page.Size
+	heats := make([]float64, n)
+	for i := range heats {
+		heats[i] = 1.0 / n
+	}
+	var want float64
+	for b := bytes / page.Size / float64(n); want*b < 1; want += 0.001 {
+		if want > 1 && iops/b*math.Log(1/(1-b*want)) >= rate*want {
+			break
+		}
+	}
+	for _, physical := range []bool{false, true} {
+		l := paperLoad{heats: heats, physical: physical, rate: rate, disk: restart.Disk{IOPS: iops, BytesPerSecond: bytes}}
+		_, all, ok := l.run()
+		if got := all.Seconds(); !ok || math.Abs(got-want) > 0.02*want {
+			t.Errorf("physical %v: all are answered after %.2f s (%v), want %.2f", physical, got, ok, want)
+		}
+	}
+}
+
+// TestPaperLoadLimits: a disk that misses all that arrives has nobody wait; one that brings nothing never ends.
+func TestPaperLoadLimits(t *testing.T) {
+	heats := newZipf(100_000, restartTheta).pages(90)
+	l := paperLoad{heats: heats, rate: 100, disk: restart.Disk{IOPS: 3000, BytesPerSecond: 125e6}}
+	if _, all, ok := l.run(); !ok || all > time.Second {
+		t.Errorf("100 reads a second on a disk of 3000: all are answered after %v (%v), want at once", all, ok)
+	}
+	if pages, _ := l.fits(); pages != 0 {
+		t.Errorf("100 reads a second on a disk of 3000 need %d pages, want 0", pages)
+	}
+	l.rate, l.disk.IOPS = 1e6, 1
+	l.disk.BytesPerSecond = page.Size
+	if _, all, ok := l.run(); ok {
+		t.Errorf("a million reads a second on a disk of one are answered after %v, want never", all)
+	}
+}
+
+// TestOrderIsWorthLittle is the table and the disk of docs/restarts.md, a tenth of each: half of the time that physical order takes is out of
+// reach of any load that does not know who asks next, since more pages have to be there by then than the disk can bring.
+func TestOrderIsWorthLittle(t *testing.T) {
+	const rows, pages = 2_647_058, 28_503
+	l := paperLoad{heats: newZipf(rows, restartTheta).pages(float64(rows) / pages), rate: 2000, disk: restart.Disk{IOPS: 300, BytesPerSecond: 12.5e6}}
+	sum := 0.0
+	for _, h := range l.heats {
+		sum += h
+	}
+	if math.Abs(sum-1) > 1e-6 {
+		t.Fatalf("the heats of all pages are %.9f together, want 1", sum)
+	}
+	_, hot, ok := l.run()
+	need, earliest := l.fits()
+	l.physical = true
+	ninety, physical, ok2 := l.run()
+	if !ok || !ok2 || hot >= physical || ninety >= physical {
+		t.Fatalf("by heat all are answered after %v (%v), in physical order after %v (%v), 90 %% of them after %v", hot, ok, physical, ok2, ninety)
+	}
+	if 2*hot <= physical || 2*earliest <= physical {
+		t.Errorf("half of the %v of physical order is in reach: by heat %v, the %d pages that it takes after %v", physical, hot, need, earliest)
+	}
+	if earliest > hot {
+		t.Errorf("by heat all are answered after %v, before the %d of %d pages that it takes can be there, after %v", hot, need, pages, earliest)
+	}
+	t.Logf("by heat %v, in physical order %v, %d pages after %v", hot, physical, need, earliest)
+}
