@@ -93,7 +93,7 @@ func fillForAttach(ctx context.Context, order attachOrder, tell func(attachFound
 		s := db.Stats()
 		found := attachFound{Dirty: s.Pool.Dirty, Log: s.CheckpointAge}
 		if found.Dirty >= order.Dirty && found.Log >= order.Log {
-			if found.Anonymous, err = anonymousMemory(); err != nil {
+			if found.Anonymous, err = anonymousMemory("self"); err != nil {
 				return nil, err
 			}
 			found.Ready = true
@@ -142,10 +142,11 @@ func probeAttach(ctx context.Context, order attachOrder, tell func(attachFound))
 	return newWriter(db, order), nil
 }
 
-// anonymousMemory is the resident memory of this process that is neither a file nor the
+// anonymousMemory is the resident memory of a process, or of "self", that is neither a file nor the
 // region, which counts as shared memory.
-func anonymousMemory() (int64, error) {
-	status, err := os.ReadFile("/proc/self/status")
+func anonymousMemory(process string) (int64, error) {
+	name := "/proc/" + process + "/status"
+	status, err := os.ReadFile(name)
 	if err != nil {
 		return 0, err
 	}
@@ -155,5 +156,5 @@ func anonymousMemory() (int64, error) {
 			return kib << 10, err
 		}
 	}
-	return 0, fmt.Errorf("/proc/self/status has no RssAnon")
+	return 0, fmt.Errorf("%s has no RssAnon", name)
 }

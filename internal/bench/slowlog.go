@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	percona "github.com/percona/go-mysql/log"
@@ -21,18 +22,20 @@ const slowlogMeasure = "slowlog"
 // SlowlogConfig of a measurement of the slow log's reader and daemon.
 type SlowlogConfig struct {
 	Dir     string
-	Entries int   // in the log that is read
-	Relay   int64 // bytes of the log that is relayed
-	Runs    int   // of each case
-	Delays  int   // entries whose way from the writer to a client is timed
-	Clients int   // at a time
+	Entries int           // in the log that is read
+	Relay   int64         // bytes of the log that is relayed
+	Runs    int           // of each case
+	Delays  int           // entries whose way from the writer to a client is timed
+	Clients int           // at a time
+	Steady  time.Duration // for how long the daemon follows a log at a steady rate
 
 	// Daemon makes the command that serves a log.
 	Daemon func(ctx context.Context, log, listen string) *exec.Cmd
 }
 
 // Slowlog measures how fast a slow log is read, beside percona/go-mysql, and how fast it is relayed. Both read the same file,
-// which is in the page cache, and look at the text and the time of each entry.
+// which is in the page cache, and look at the text and the time of each entry. What a reader does in a second of the clock
+// depends on who else needs the cores, so that what it does in a second of a core is told, too.
 func Slowlog(ctx context.Context, cfg SlowlogConfig, out Output) error {
 	dir, remove, err := workDir(cfg.Dir)
 	if err != nil {
@@ -65,48 +68,57 @@ func slowlogReaders(ctx context.Context, cfg SlowlogConfig, dir string, out Outp
 	if err := os.WriteFile(path, log, 0o644); err != nil {
 		return err
 	}
-	out.Progress("slowlog: reading %d entries, %d MB", cfg.Entries, len(log)/1e6)
+	mb, n := float64(len(log))/1e6, float64(cfg.Entries)
+	out.Progress("slowlog: reading %d entries, %.0f MB", cfg.Entries, mb)
 	systems := []struct {
 		name string
 		read func(*os.File) (int, error)
 	}{{ours, readOurs}, {"percona/go-mysql", readPercona}}
-	seconds := make([][]float64, len(systems))
+	type figures struct{ bytes, bytesCPU, entries, entriesCPU []float64 }
+	all := make([]figures, len(systems))
 	for range cfg.Runs {
 		for i, s := range systems { // taking turns (rule 1)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			took, err := timeReader(path, cfg.Entries, s.read)
+			took, cpu, err := timeReader(path, cfg.Entries, s.read)
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
-			seconds[i] = append(seconds[i], took.Seconds())
+			f := &all[i]
+			f.bytes, f.bytesCPU = append(f.bytes, mb/took.Seconds()), append(f.bytesCPU, mb/cpu.Seconds())
+			f.entries, f.entriesCPU = append(f.entries, n/took.Seconds()), append(f.entriesCPU, n/cpu.Seconds())
 		}
 	}
 	for i, s := range systems {
-		var bytes, entries []float64
-		for _, t := range seconds[i] {
-			bytes = append(bytes, float64(len(log))/1e6/t)
-			entries = append(entries, float64(cfg.Entries)/t)
-		}
-		out.Result(NewResult(slowlogMeasure, s.name, "read", 1, "MB/s", bytes))
-		out.Result(NewResult(slowlogMeasure, s.name, "read", 1, "entries/s", entries))
+		f := &all[i]
+		out.Result(NewResult(slowlogMeasure, s.name, "read", 1, "MB/s", f.bytes))
+		out.Result(NewResult(slowlogMeasure, s.name, "read", 1, "MB/s of a core", f.bytesCPU))
+		out.Result(NewResult(slowlogMeasure, s.name, "read", 1, "entries/s", f.entries))
+		out.Result(NewResult(slowlogMeasure, s.name, "read", 1, "entries/s of a core", f.entriesCPU))
 	}
+	var times []float64
+	for run := range cfg.Runs {
+		times = append(times, all[0].bytesCPU[run]/all[1].bytesCPU[run])
+	}
+	out.Result(NewResult(slowlogMeasure, ours, "read, to percona/go-mysql by cores", 1, "times", times))
 	return nil
 }
 
-func timeReader(path string, want int, read func(*os.File) (int, error)) (time.Duration, error) {
+// timeReader reads a log once. It tells how long that took by the clock, and how long it had cores.
+func timeReader(path string, want int, read func(*os.File) (int, error)) (took, cpu time.Duration, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer f.Close()
-	start := time.Now()
+	runtime.GC() // what the one before left is not to be cleaned up at the cost of this one
+	start, startCPU := time.Now(), cpuTime()
 	got, err := read(f)
 	if err == nil && got != want {
 		err = fmt.Errorf("%d entries read, the log has %d", got, want)
 	}
-	return time.Since(start), err
+	return time.Since(start), cpuTime() - startCPU, err
 }
 
 func readOurs(f *os.File) (n int, err error) {

@@ -14,10 +14,13 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/hearthdb/hearth/internal/slowlog"
 )
 
-// slowlogRelay measures the daemon: bytes to one client, the way of an entry from the write to a client, memory for many clients.
+// slowlogRelay measures the daemon: bytes to one client, the way of an entry from the write to a client, what it takes to follow a
+// log that grows at a steady rate, memory for many clients.
 func slowlogRelay(ctx context.Context, cfg SlowlogConfig, dir string, out Output) error {
 	path := filepath.Join(dir, "relay.log")
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
@@ -73,9 +76,13 @@ func slowlogRelay(ctx context.Context, cfg SlowlogConfig, dir string, out Output
 	}
 
 	out.Progress("slowlog: relaying %d MB to one client", cfg.Relay/1e6)
-	var rates []float64
+	var rates, ofCore []float64
 	for range cfg.Runs {
 		start := time.Now()
+		startCPU, err := cpuTimeOf(daemon.Process.Pid)
+		if err != nil {
+			return err
+		}
 		body, err := open(ctx, "?since=start&follow=0")
 		if err != nil {
 			return err
@@ -86,8 +93,14 @@ func slowlogRelay(ctx context.Context, cfg SlowlogConfig, dir string, out Output
 			return fmt.Errorf("relayed %d of %d bytes: %v", n, cfg.Relay, err)
 		}
 		rates = append(rates, float64(n)/1e6/time.Since(start).Seconds())
+		cpu, err := cpuTimeOf(daemon.Process.Pid)
+		if err != nil {
+			return err
+		}
+		ofCore = append(ofCore, float64(n)/1e6/(cpu-startCPU).Seconds())
 	}
 	out.Result(NewResult(slowlogMeasure, ours, "relay to one client", 1, "MB/s", rates))
+	out.Result(NewResult(slowlogMeasure, ours, "relay to one client", 1, "MB/s of the daemon's core", ofCore))
 
 	out.Progress("slowlog: timing %d entries from the write to a client", cfg.Delays)
 	var p50, p99 []float64
@@ -102,8 +115,17 @@ func slowlogRelay(ctx context.Context, cfg SlowlogConfig, dir string, out Output
 	out.Result(NewResult(slowlogMeasure, ours, "write to client, p50", 1, "ms", p50))
 	out.Result(NewResult(slowlogMeasure, ours, "write to client, p99", 1, "ms", p99))
 
+	for _, clients := range []int{0, 1} {
+		out.Progress("slowlog: following %.1f MB/s for %v, %d clients", slowlogSteady/1e6, cfg.Steady, clients)
+		share, err := steadyShare(ctx, cfg.Steady, clients, log, daemon.Process.Pid, open)
+		if err != nil {
+			return err
+		}
+		out.Result(NewResult(slowlogMeasure, ours, fmt.Sprintf("following %.0f MB/s", slowlogSteady/1e6), clients, "% of a core", []float64{share}))
+	}
+
 	out.Progress("slowlog: %d clients", cfg.Clients)
-	before, err := residentMemory(daemon.Process.Pid)
+	before, err := anonymousMemory(strconv.Itoa(daemon.Process.Pid))
 	if err != nil {
 		return err
 	}
@@ -131,12 +153,66 @@ func slowlogRelay(ctx context.Context, cfg SlowlogConfig, dir string, out Output
 			return err
 		}
 	}
-	after, err := residentMemory(daemon.Process.Pid)
+	after, err := anonymousMemory(strconv.Itoa(daemon.Process.Pid))
 	if err != nil {
 		return err
 	}
 	out.Result(NewResult(slowlogMeasure, ours, "memory of clients", cfg.Clients, "MB", []float64{float64(after-before) / 1e6}))
+	out.Result(NewResult(slowlogMeasure, ours, "memory of all", cfg.Clients, "MB", []float64{float64(after) / 1e6}))
 	return nil
+}
+
+// slowlogSteady is the rate, in bytes a second, of a server that logs some 12,000 statements a second.
+const slowlogSteady = 5e6
+
+// steadyShare writes entries at slowlogSteady, each with a write of its own as servers do, and tells how many percent of a core
+// the daemon takes for it meanwhile, with clients that get all of them as they are.
+func steadyShare(ctx context.Context, d time.Duration, clients int, log *os.File, pid int, open func(context.Context, string) (io.ReadCloser, error)) (float64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for range clients {
+		body, err := open(ctx, "")
+		if err != nil {
+			return 0, err
+		}
+		defer body.Close()
+		go io.Copy(io.Discard, body)
+	}
+	var entry []byte
+	start, written := time.Now(), 0
+	startCPU, err := cpuTimeOf(pid)
+	if err != nil {
+		return 0, err
+	}
+	for n := 0; ; time.Sleep(time.Millisecond) {
+		took := time.Since(start)
+		if took >= d {
+			break
+		}
+		for ; float64(written) < slowlogSteady*took.Seconds(); n++ {
+			entry = mysqlEntry(entry[:0], n)
+			if _, err := log.Write(entry); err != nil {
+				return 0, err
+			}
+			written += len(entry)
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+	}
+	took := time.Since(start)
+	cpu, err := cpuTimeOf(pid)
+	return (cpu - startCPU).Seconds() / took.Seconds() * 100, err
+}
+
+// cpuTimeOf is how long a process has had cores.
+func cpuTimeOf(pid int) (time.Duration, error) {
+	const ofProcess = 2 // CPUCLOCK_SCHED; a clock's number is made of the process and of what is counted, see clock_getcpuclockid(3)
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|ofProcess), &t); err != nil {
+		return 0, fmt.Errorf("the CPU time of process %d: %w", pid, err)
+	}
+	return time.Duration(t.Nano()), nil
 }
 
 // awaitHealth waits until the daemon reads its log.
