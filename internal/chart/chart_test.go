@@ -113,6 +113,9 @@ func TestPanelsBelow(t *testing.T) {
 	if s := string(svg); !strings.Contains(s, "dirty pages") || strings.Contains(s, "of nobody") || strings.Count(s, "seconds since the kill") != 1 {
 		t.Error("want the panel of dirty pages, no other, and the time named once")
 	}
+	if n := strings.Count(string(svg), "kill -9"); n != 2 {
+		t.Errorf("the kill is named %d times, want once in the subtitle and once at its mark: a name over the lines of a low panel hides them", n)
+	}
 }
 
 func TestBars(t *testing.T) {

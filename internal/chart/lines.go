@@ -84,7 +84,7 @@ func (l Lines) draw(c draw.Canvas, t theme) error {
 		if !panel.drawable() {
 			continue
 		}
-		below, err := Lines{X: l.X, Y: panel.Y, Lines: panel.Lines, Marks: l.Marks}.plot(t)
+		below, err := Lines{X: l.X, Y: panel.Y, Lines: panel.Lines, Marks: unnamed(l.Marks)}.plot(t)
 		if err != nil {
 			return err
 		}
@@ -93,6 +93,14 @@ func (l Lines) draw(c draw.Canvas, t theme) error {
 	}
 	stack(head(c, t, l.Title, l.Subtitle, keys), plots)
 	return nil
+}
+
+// unnamed are the same moments under a picture that names them.
+func unnamed(marks []Mark) (moments []Mark) {
+	for _, m := range marks {
+		moments = append(moments, Mark{X: m.X})
+	}
+	return moments
 }
 
 // stack draws plots one below the other, their X axes in line; only the last one names its axis.
