@@ -19,7 +19,7 @@ type slowlogdVerb struct {
 	TokenFile string `type:"existingfile" placeholder:"FILE" env:"HEARTH_SLOWLOGD_TOKEN_FILE" help:"File with the token that clients must send (Authorization: Bearer TOKEN)."`
 	Insecure  bool   `help:"Serve other machines without a token. Statements have data and passwords in them."`
 
-	MaxBehind  size          `default:"1GiB" env:"HEARTH_SLOWLOGD_MAX_BEHIND" help:"How far a client may be behind before it is made to skip to the end; 0: any."`
+	MaxBehind  size          `default:"1GiB" env:"HEARTH_SLOWLOGD_MAX_BEHIND" help:"How far a client may fall behind, from where it began, before it is made to skip to the end; 0: any."`
 	Heartbeat  time.Duration `default:"10s" env:"HEARTH_SLOWLOGD_HEARTBEAT" help:"How often a client hears of us when there is nothing to send."`
 	Stall      time.Duration `default:"5m" env:"HEARTH_SLOWLOGD_STALL" help:"How long a client may accept nothing before it is dropped."`
 	MaxClients int           `default:"100" env:"HEARTH_SLOWLOGD_MAX_CLIENTS" help:"Clients at a time."`

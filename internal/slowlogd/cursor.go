@@ -16,7 +16,7 @@ import (
 // stream, between entries (rule 6).
 type cursor struct {
 	f         *follower
-	maxBehind int64 // bytes
+	maxBehind int64 // bytes, 0: any
 
 	mu      sync.Mutex
 	seg     *segment // held
@@ -40,9 +40,14 @@ type piece struct {
 	offset int64
 }
 
-// newCursor begins at a place in the log. The segment is held by the caller, and from now on by the cursor.
+// newCursor begins at a place in the log. The segment is held by the caller, and from now on by the cursor. A client that asked
+// for what is far behind may have it: its bound is counted from there.
 func newCursor(f *follower, seg *segment, at mark, maxBehind int64) *cursor {
-	return &cursor{f: f, seg: seg, at: at, maxBehind: maxBehind}
+	c := &cursor{f: f, seg: seg, at: at}
+	if maxBehind > 0 {
+		c.maxBehind = maxBehind + max(c.behind(), 0)
+	}
+	return c
 }
 
 // close lets go of the log.

@@ -37,7 +37,7 @@ type Config struct {
 	Token     string // the token itself; TokenFile goes before it
 	Insecure  bool   // listen beyond the loopback interface without a token
 
-	MaxBehind  int64         // bytes a client may be behind before it is made to skip; 0: any
+	MaxBehind  int64         // bytes a client may fall behind, counted from where it began, before it is made to skip; 0: any
 	Heartbeat  time.Duration // how often a client that has all is told so
 	Stall      time.Duration // how long a client may accept nothing
 	MaxClients int

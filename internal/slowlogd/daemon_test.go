@@ -378,6 +378,77 @@ func TestBannerOnly(t *testing.T) {
 	}
 }
 
+// TestBannerFirst goes on at the end of a file while the next one has a banner only: the first entry that comes gets the time
+// that still holds, and the schema.
+func TestBannerFirst(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "slow.log")
+	s := newServer(t, path)
+	s.write(3)
+	d := start(t, slowlogd.Config{Log: path})
+	until(t, "the log is read", func() bool { return d.status().At != "" })
+	s.write(1)
+	until(t, "the entry is seen", func() bool { return d.status().Entries == 1 })
+	token := d.status().At
+	s.rename(keep)
+	s.open()
+	until(t, "the rotation is seen", func() bool { return d.status().Rotations == 1 && d.status().At == token })
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var seen strings.Builder
+	body := d.get(ctx, "?since="+token).Body
+	for b := make([]byte, 1); !strings.Contains(seen.String(), "Argument\n"); { // the banner was sent
+		if _, err := body.Read(b); err != nil {
+			t.Fatalf("%v behind %q", err, seen.String())
+		}
+		seen.Write(b)
+	}
+	s.write(1) // in the same second
+	c := reader{next: 4}
+	c.read(t, body, 5, cancel)
+	if c.next != 5 {
+		t.Errorf("got up to statement %d, want 5", c.next)
+	}
+}
+
+// TestBannerToken: the token of a file that has a banner only yet names the end of the one before it, even of a daemon that was
+// started since; a token that could be of several files is refused, for each of them might be the wrong one.
+func TestBannerToken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "slow.log")
+	s := newServer(t, path)
+	banner, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{3, 2, 0} {
+		s.write(n)
+		s.rename(keep)
+		s.open()
+	}
+	d := start(t, slowlogd.Config{Log: path})
+	until(t, "the log is read", func() bool { return d.status().At != "" })
+	token := d.status().At
+	for range 2 {
+		s.write(1)
+		s.rename(keep)
+		s.open()
+	}
+	s.write(1)
+	until(t, "the entries are seen", func() bool { return d.status().Entries == 3 })
+	if got := d.all("?since=" + token); strings.Count(got, "SELECT ") != 3 || !strings.Contains(got, "SELECT 5;") {
+		t.Errorf("since=%s: got %q, want statements 5 to 7", token, got)
+	}
+	sum := fnv.New64a()
+	sum.Write(banner)
+	resp, err := http.Get(fmt.Sprintf("%s/slow?follow=0&since=%d-%016x-0:%d", d.url, len(banner), sum.Sum64(), len(banner)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if b, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusNotFound || !strings.Contains(string(b), "begin alike") {
+		t.Errorf("a token of any file: got %s %q", resp.Status, b)
+	}
+}
+
 // rotation is a way to rotate. It is called with nothing being written.
 type rotation struct {
 	name   string

@@ -281,6 +281,31 @@ func TestStalledClient(t *testing.T) {
 	}
 }
 
+// TestFarBehind: a client that asks for more than it may be behind gets all of it, though it takes its time.
+func TestFarBehind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "slow.log")
+	s := newServer(t, path)
+	for text := "SELECT '" + strings.Repeat("x", 16_000) + "'"; s.size < 32<<20; {
+		s.put(s.entry(text))
+	}
+	d := start(t, slowlogd.Config{Log: path, MaxBehind: 64 << 10})
+	resp := d.get(context.Background(), "?since=start&follow=0")
+	looks := 0
+	until(t, "the client is looked at while it is behind", func() bool {
+		if c := d.status().Clients; len(c) == 1 && c[0].BehindBytes > 1<<20 {
+			looks++
+		}
+		return looks == 20
+	})
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := bytes.Count(b, []byte("SELECT ")); got != s.n || bytes.Contains(b, []byte("# slowlogd: skipped")) {
+		t.Errorf("got %d entries of %d", got, s.n)
+	}
+}
+
 // TestTruncated: a client that had not read what is truncated without a copy is told what it cost, to the byte.
 func TestTruncated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "slow.log")

@@ -23,7 +23,11 @@ const (
 	DefaultLook  = time.Second            // how often the files are looked at without being told to
 	DefaultGrace = 250 * time.Millisecond // rule 2
 	gather       = 5 * time.Millisecond   // what is written within it is read together; when nothing was, what looks ended is ended
+	gatherMuch   = 10 * time.Millisecond  // the same where much comes: the last entry of a piece waits for the next one, few do
 )
+
+// much is how many bytes that come together are so many that less than one in a hundred entries waits for the next piece.
+const much = 16 << 10
 
 // tailBytes before the reading position are compared to notice a truncation (rule 5).
 const tailBytes = 64
@@ -179,9 +183,33 @@ func (f *follower) first(ctx context.Context) (*segment, error) {
 		return nil, err
 	}
 	seg.marks, seg.at = []mark{{at, 0}}, st
+	if !hasEntry(seg.head) {
+		seg.before = f.endBefore(seg.inode)
+	}
 	f.install(seg)
 	f.setWaiting("")
 	return seg, nil
+}
+
+// endBefore is the token of the end of the last file that has an entry, of those before the one with the inode; empty: there is
+// none, or it cannot be told.
+func (f *follower) endBefore(inode uint64) string {
+	all, err := siblings(f.path)
+	if err != nil {
+		return ""
+	}
+	token := ""
+	for _, s := range all {
+		if inodeOf(s.info) == inode {
+			return token
+		}
+		if head, err := headOfSibling(s); err != nil || s.packed != "" {
+			token = ""
+		} else if hasEntry(head) {
+			token = tokenOf(print{len(head), sum(head), inodeOf(s.info)}, s.info.Size())
+		}
+	}
+	return "" // renamed meanwhile
 }
 
 func (f *follower) install(seg *segment) {
@@ -319,7 +347,7 @@ type source struct {
 
 	drained  func()    // is called when all that was read is understood
 	read     time.Time // when the last bytes came
-	short    bool      // they were all there was
+	short    int       // how many they were, if they were all there was
 	told     bool      // ErrQuiet was returned since the last byte
 	waited   bool      // time passed since the last byte: the file may have been truncated
 	newSince time.Time // a newer file has something in it
@@ -342,7 +370,7 @@ func (s *source) remember() error {
 // last ones it gathers before it looks again, so that what it costs to look grows with time and not with what is written.
 func (s *source) Read(p []byte) (int, error) {
 	s.drained()
-	if s.short && !s.ended {
+	if s.short > 0 && !s.ended {
 		if err := s.gather(); err != nil {
 			return 0, err
 		}
@@ -357,7 +385,10 @@ func (s *source) Read(p []byte) (int, error) {
 		}
 		n, err := s.seg.readAt(p, s.pos)
 		if n > 0 {
-			s.took(p[:n], n < len(p))
+			s.took(p[:n])
+			if s.short = n; n == len(p) {
+				s.short = 0
+			}
 			return n, nil
 		}
 		if err != nil && err != io.EOF && !errors.Is(err, os.ErrClosed) {
@@ -393,8 +424,12 @@ func (s *source) Read(p []byte) (int, error) {
 
 // gather lets a while pass since the last bytes came.
 func (s *source) gather() error {
-	s.short, s.waited = false, true
-	t := time.NewTimer(time.Until(s.read.Add(gather)))
+	d := gather
+	if s.short >= much {
+		d = gatherMuch
+	}
+	s.short, s.waited = 0, true
+	t := time.NewTimer(time.Until(s.read.Add(d)))
 	defer t.Stop()
 	select {
 	case <-s.ctx.Done():
@@ -410,10 +445,10 @@ func (f *follower) waitingFor() bool {
 	return f.waiting != ""
 }
 
-// took notes what was read, and whether it was all there was.
-func (s *source) took(p []byte, all bool) {
+// took notes what was read.
+func (s *source) took(p []byte) {
 	s.pos += int64(len(p))
-	s.read, s.short = time.Now(), all
+	s.read = time.Now()
 	s.told, s.waited = false, false
 	if len(p) >= tailBytes {
 		s.tail = append(s.tail[:0], p[len(p)-tailBytes:]...)

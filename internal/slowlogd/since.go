@@ -248,17 +248,25 @@ func (s *segment) is(p print) bool {
 	return p.matches(s.head)
 }
 
-// findToken finds the file a token names. Of several that begin alike, which are short ones, its inode decides.
+// findToken finds the file a token names. Of several that begin alike the inode decides; where it is none of theirs, for files
+// are copied and compressed, equal fingerprints of full length are of copies, and shorter ones are of a file that had a banner
+// only, as all of them.
 func findToken(chain []*segment, p print, offset int64) (*segment, int64, error) {
 	var found *segment
+	alike := 0
 	for _, s := range chain {
-		if s.is(p) && (found == nil || s.inode == p.inode || found.inode != p.inode) {
+		if !s.is(p) {
+			continue
+		}
+		if alike++; found == nil || s.inode == p.inode || found.inode != p.inode {
 			found = s
 		}
 	}
 	switch {
 	case found == nil:
 		return nil, 0, errSince{fmt.Sprintf("since=%v:%d: that file is gone; the oldest there is begins with since=%s", p, offset, sinceStart)}
+	case alike > 1 && found.inode != p.inode && p.length < headBytes:
+		return nil, 0, errSince{fmt.Sprintf("since=%v:%d: that file is gone, or is one of %d that begin alike; the oldest there is begins with since=%s", p, offset, alike, sinceStart)}
 	case found.packed == "" && offset > max(found.size(), found.limit().offset):
 		return nil, 0, errSince{fmt.Sprintf("since=%v:%d: the file has only %d bytes", p, offset, found.size())}
 	}
