@@ -434,6 +434,20 @@ func TestBannerToken(t *testing.T) {
 	}
 	s.write(1)
 	until(t, "the entries are seen", func() bool { return d.status().Entries == 3 })
+	for i := range 5 { // copies of them all, and then none of their inodes is what it was
+		b, err := os.ReadFile(fmt.Sprintf("%s.%d", path, i+1))
+		if err == nil {
+			err = os.WriteFile(fmt.Sprintf("%s~%d", path, i+1), b, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 5 {
+		if err := os.Rename(fmt.Sprintf("%s~%d", path, i+1), fmt.Sprintf("%s.%d", path, i+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if got := d.all("?since=" + token); strings.Count(got, "SELECT ") != 3 || !strings.Contains(got, "SELECT 5;") {
 		t.Errorf("since=%s: got %q, want statements 5 to 7", token, got)
 	}
