@@ -141,19 +141,21 @@ func (o *other) ping(ctx context.Context) error {
 
 // Start is server's. A server that answers already is started.
 func (o *other) Start(ctx context.Context) error {
-	err := o.ping(ctx)
-	if err == nil {
-		return nil
-	}
-	if refused(err) {
-		return fmt.Errorf("%s answers, and lets nobody in: %w", o.Name, err)
-	}
-	if err := o.Launch(ctx, nil); err != nil {
-		return err
-	}
-	for end := time.Now().Add(o.Wait); ; {
-		if err = o.ping(ctx); err == nil {
+	launched, end := false, time.Now().Add(o.Wait)
+	for {
+		err := o.ping(ctx)
+		if err == nil {
 			return nil
+		}
+		if refused(err) {
+			return fmt.Errorf("%s answers, but does not let us in: %w", o.Name, err)
+		}
+		if !launched {
+			launched = true
+			o.out.Progress("%s: starting it", o.Name)
+			if err := o.Launch(ctx, nil); err != nil {
+				return err
+			}
 		}
 		if err := o.Exited(); err != nil {
 			return err

@@ -170,11 +170,12 @@ func TestOtherServerRestarts(t *testing.T) {
 // What a user can get wrong with commands is told with what the command said.
 func TestOtherServerSaysWhatIsWrong(t *testing.T) {
 	o, program := otherMariaDB(t)
+	out, _ := collect(t)
 	try := func(change func(*OtherServer)) *other {
 		t.Helper()
 		wrong := o
 		change(&wrong)
-		p, err := newOther(wrong, ServerRestartConfig{}, t.TempDir(), Output{})
+		p, err := newOther(wrong, ServerRestartConfig{}, t.TempDir(), out)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,8 +205,14 @@ func TestOtherServerSaysWhatIsWrong(t *testing.T) {
 	want("a kill of nobody", try(func(o *OtherServer) { o.Kill, o.Wait = "true", short }).Kill(), "still answers", "--kill")
 	want("a stop that hangs", try(func(o *OtherServer) { o.Stop, o.Wait = "sleep 100", short }).Stop(), "--stop", "has not returned", "--wait")
 	want("process ids that are none", try(func(o *OtherServer) { o.Start, o.Pid, o.Wait = "exec sleep 2", "echo $$; echo many", short }).Launch(ctx, func(int) error { return nil }), "--pid", "many")
-	want("nobody is let in", try(func(o *OtherServer) { o.DSN = "stranger:secret@" + strings.TrimPrefix(o.DSN, "root@") }).Start(ctx), "lets nobody in")
+	stranger := func(o *OtherServer) { o.DSN = "stranger:secret@" + strings.TrimPrefix(o.DSN, "root@") }
+	want("a stranger", try(stranger).Start(ctx), "does not let us in")
 	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	late := try(stranger)
+	want("a stranger to a server that was started for it", late.Start(ctx), "does not let us in")
+	if err := late.Kill(); err != nil {
 		t.Fatal(err)
 	}
 }
