@@ -63,6 +63,13 @@ func TestBadInput(t *testing.T) {
 		{"fake entries in ANSI quotes", entry(`SELECT "x`+"\n"+entry("DROP TABLE t")+`" FROM t`) + next,
 			[]string{`query ?|SELECT "x` + "\n" + entry("DROP TABLE t") + `" FROM t`, nextIs}},
 		{"fake entry in a name", entry("SELECT `x\n"+entry("DROP TABLE t")+"`") + next, []string{"query ?|SELECT `x\n" + entry("DROP TABLE t") + "`", nextIs}},
+		{"fake entries in a comment", entry("SELECT /* see\n"+entry("DROP TABLE t")+entry("DROP TABLE u")+"*/ 1") + next,
+			[]string{"query ?|SELECT /* see\n" + entry("DROP TABLE t") + entry("DROP TABLE u") + "*/ 1", nextIs}},
+		{"semicolon and newline in quotes", entry("SELECT ';\n', \";\n\", `;\n`") + next, []string{"query ?|SELECT ';\n', \";\n\", `;\n`", nextIs}},
+		{"semicolon and newline in a body", entry("CREATE PROCEDURE p()\nBEGIN\n  SELECT 1;\n  SELECT 2;\nEND") + next,
+			[]string{"query ?|CREATE PROCEDURE p()\nBEGIN\n  SELECT 1;\n  SELECT 2;\nEND", nextIs}},
+		{"a comment swallows the semicolon", entry("SELECT 1 -- all") + next, []string{"query ?|SELECT 1 -- all", nextIs}},
+		{"a comment at the start", entry("# all\nSELECT 1") + next, []string{"query ?|# all\nSELECT 1", nextIs}},
 		{"header lines outside of quotes", entry("SELECT 1\n"+header+"+ 1") + next, []string{"query ?|SELECT 1\n" + header + "+ 1", nextIs}},
 		{"comment of the daemon inside a string", entry("SELECT ';\n# slowlogd: x\n'") + next, []string{"query ?|SELECT ';\n# slowlogd: x\n'", nextIs}},
 		{"banner inside a string", entry("SELECT ';\n"+banner+"'") + next, []string{"query ?|SELECT ';\n" + banner + "'", nextIs}},
@@ -149,19 +156,20 @@ func first(t *testing.T, log string, o slowlog.Options) *slowlog.Entry {
 
 func TestOddUsers(t *testing.T) {
 	for line, want := range map[string][3]string{
-		"app[app] @ web [10.0.0.1]  Id:     7": {"app", "web", "10.0.0.1"},
-		"app[app] @ web []  Id:     7":         {"app", "web", ""},
-		"[bob] @ localhost []  Id:     7":      {"bob", "localhost", ""},
-		"root[] @ localhost []  Id:     7":     {"root", "localhost", ""},
-		"[] @  []  Id:     7":                  {"", "", ""},
-		"a[b][a[b]] @ h [::1]  Id:     7":      {"a[b]", "h", "::1"},
-		"a] @ b[a] @ b] @ h [::1]  Id:     7":  {"a] @ b", "h", "::1"},
-		"a b[a b] @ h [fe80::1%2]  Id:     7":  {"a b", "h", "fe80::1%2"},
-		"a@b[a@b] @ h []  Id:     7":           {"a@b", "h", ""},
-		"app[app] @ web [10.0.0.1]":            {"app", "web", "10.0.0.1"},
-		"app[app] @ web [10.0.0.1]  Id: x":     {"app", "web [10.0.0.1]  Id: x", ""},
-		"app":                                  {"app", "", ""},
-		"":                                     {"", "", ""},
+		"app[app] @ web [10.0.0.1]  Id:     7":        {"app", "web", "10.0.0.1"},
+		"app[app] @ web []  Id:     7":                {"app", "web", ""},
+		"[bob] @ localhost []  Id:     7":             {"bob", "localhost", ""},
+		"root[] @ localhost []  Id:     7":            {"root", "localhost", ""},
+		"[] @  []  Id:     7":                         {"", "", ""},
+		"a[b][a[b]] @ h [::1]  Id:     7":             {"a[b]", "h", "::1"},
+		"a] @ b[a] @ b] @ h [::1]  Id:     7":         {"a] @ b", "h", "::1"},
+		"a b[a b] @ h [fe80::1%2]  Id:     7":         {"a b", "h", "fe80::1%2"},
+		"a@b[a@b] @ h []  Id:     7":                  {"a@b", "h", ""},
+		"a[a] @ 2001:db8::7 [2001:db8::7]  Id:     7": {"a", "2001:db8::7", "2001:db8::7"},
+		"app[app] @ web [10.0.0.1]":                   {"app", "web", "10.0.0.1"},
+		"app[app] @ web [10.0.0.1]  Id: x":            {"app", "web [10.0.0.1]  Id: x", ""},
+		"app":                                         {"app", "", ""},
+		"":                                            {"", "", ""},
 	} {
 		e := first(t, "# User@Host: "+line+"\n"+queryHeader+setHeader+"SELECT 1;\n", slowlog.Options{})
 		if got := [3]string{string(e.User), string(e.Host), string(e.IP)}; got != want {
@@ -236,6 +244,28 @@ func TestTimes(t *testing.T) {
 	}
 	if e := first(t, userHeader+took+"SELECT 1;\n", slowlog.Options{Time: "2025-05-05T05:05:01.250000Z"}); !e.Ended.Equal(at("2025-05-05T05:05:01.25Z")) || e.Time != nil {
 		t.Errorf("got %v, want the time known before", e.Ended)
+	}
+}
+
+// TestClockSet: a clock that is set back and forth by years changes the times of entries, and nothing else. In old formats SET
+// timestamp counts, which a session can set, too.
+func TestClockSet(t *testing.T) {
+	var log []byte
+	want := []string{"2025-05-05T05:05:01Z", "1999-12-31T23:59:59Z", "2038-01-19T03:14:08Z", "2025-05-05T05:05:02Z"}
+	for _, at := range want {
+		log = fmt.Appendf(log, "# Time: %s\n%s%sSET timestamp=1746421501;\nSELECT '%s';\n", at, userHeader, queryHeader, at)
+	}
+	log = append(log, "# Time: 700101  0:00:01\n"+userHeader+queryHeader+"SET timestamp=4102444800;\nSELECT '2100-01-01T00:00:00Z';\n"...)
+	want = append(want, "2100-01-01T00:00:00Z")
+	r := slowlog.NewReader(bytes.NewReader(log), slowlog.Options{Zone: time.UTC})
+	for i, at := range want {
+		var e slowlog.Entry
+		if err := r.Next(&e); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.Ended.Format(time.RFC3339); got != at || string(e.Text) != "SELECT '"+at+"'" || e.Started.After(e.Ended) {
+			t.Errorf("entry %d: %q from %v to %s, want %s", i, e.Text, e.Started, got, at)
+		}
 	}
 }
 
