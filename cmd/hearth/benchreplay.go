@@ -19,6 +19,8 @@ type benchReplayVerb struct {
 	Rows        int           `default:"250000" help:"Rows in each of sysbench's four tables."`
 	RunTime     time.Duration `default:"10s" help:"Length of one run of a load."`
 	Stall       time.Duration `default:"30s" help:"How long the target stands still in the part stall."`
+	PairPool    size          `default:"128MiB" help:"Pools of the servers of the part pair."`
+	PairTime    time.Duration `default:"45s" help:"How long the pair works before its pools are compared."`
 }
 
 // What --quick makes of the flags.
@@ -27,18 +29,19 @@ const (
 	quickReplayRows    = 20_000
 	quickReplayTime    = 3 * time.Second
 	quickReplayStall   = 5 * time.Second
+	quickReplayPair    = 8 * time.Second
 )
 
 func (v *benchReplayVerb) Run(ctx context.Context) error {
 	if v.Quick {
-		v.Entries, v.Rows, v.RunTime, v.Stall, v.Runs = quickReplayEntries, quickReplayRows, quickReplayTime, quickReplayStall, 2
+		v.Entries, v.Rows, v.RunTime, v.Stall, v.PairTime, v.Runs = quickReplayEntries, quickReplayRows, quickReplayTime, quickReplayStall, quickReplayPair, 2
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the program to start: %w", err)
 	}
 	cfg := bench.ReplayConfig{
-		Dir: v.Dir, Parts: v.Parts, Connections: v.Connections, Entries: v.Entries, Runs: v.Runs, Rows: v.Rows, RunTime: v.RunTime, Stall: v.Stall, Seed: v.Seed,
+		Dir: v.Dir, Parts: v.Parts, Connections: v.Connections, Entries: v.Entries, Runs: v.Runs, Rows: v.Rows, RunTime: v.RunTime, Stall: v.Stall, PairPool: int64(v.PairPool), PairTime: v.PairTime, Seed: v.Seed,
 		Daemon: func(ctx context.Context, log, listen string) *exec.Cmd {
 			return exec.CommandContext(ctx, self, "slowlogd", "--log", log, "--listen", listen, "--log-level", "warn")
 		},

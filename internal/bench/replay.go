@@ -28,6 +28,8 @@ type ReplayConfig struct {
 	Rows        int // in each of four tables of sysbench
 	RunTime     time.Duration
 	Stall       time.Duration // how long the target stands still
+	PairPool    int64         // bytes of the pools of the pair
+	PairTime    time.Duration // how long the pair works before its pools are compared
 	Seed        uint64
 
 	// Daemon makes the command that serves a log.
@@ -44,6 +46,7 @@ var replayParts = []struct {
 	{"lag", (*replayBench).lag},
 	{"stall", (*replayBench).stall},
 	{"daemon", (*replayBench).daemon},
+	{"pair", (*replayBench).pair},
 }
 
 // ReplayParts are the names of the parts.

@@ -25,6 +25,10 @@ var server struct {
 }
 
 func TestMain(m *testing.M) {
+	if what := os.Getenv(childEnv); what != "" {
+		fmt.Fprintln(os.Stderr, what+" of a test:", child(what, os.Args[1:]))
+		os.Exit(1)
+	}
 	code := m.Run()
 	if server.s != nil {
 		server.s.Kill()

@@ -173,10 +173,14 @@ func (w *worker) deliver(ctx context.Context, left []errand) []errand {
 		p.end(e.j, Shed, reason)
 		return left[1:]
 	}
-	err := w.connected(ctx)
-	if err == nil {
-		err = w.c.enter(e.j.state, p.t.baseModes)
+	if err := w.connected(ctx); err != nil {
+		p.away(err)
+		if !p.closing() {
+			e.tries = 0 // the target is away, which says nothing about the statement
+		}
+		return w.lose(ctx, left, err)
 	}
+	err := w.c.enter(e.j.state, p.t.baseModes)
 	switch {
 	case err == nil:
 		return w.window(ctx, left)
