@@ -33,11 +33,9 @@ func (r *restarts) figures(c restartCase, t *restart.Timeline) {
 		}
 	}
 	if l, ok := r.paper(c); ok {
-		ninety, all, ok := l.run()
-		put("the disk's limit for 90 % of what arrives", "s", ninety.Seconds())
-		if ok {
-			put("the disk's limit for all", "s", all.Seconds())
-		}
+		best := l.run()
+		put("90 % of what arrives is answered at best after", "s", best.ninety.Seconds())
+		put("all is answered at best after", "s", best.all.Seconds())
 		pages, after := l.fits()
 		put("hottest pages that make the rest fit the disk", "pages", float64(pages))
 		put("earliest that they can be there", "s", after.Seconds())

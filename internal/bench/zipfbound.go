@@ -16,6 +16,9 @@ type paperLoad struct {
 	physical bool      // pages come as they lie on the disk, hot ones everywhere, instead of from hot to cold
 	rate     float64   // reads that arrive, a second
 	disk     restart.Disk
+
+	// singly, when above 0, is the part of the operations that the load takes from misses, one for each page, and all that it has.
+	singly float64
 }
 
 const (
@@ -25,12 +28,18 @@ const (
 	paperPart = 64
 )
 
-// run tells how long after the start as much is answered as 0.9 of what arrives, and how long after it nobody waits any more; false if
-// that takes more than paperLimit.
+// paperRun is what came of one.
+type paperRun struct {
+	ninety, all time.Duration // until as much is answered as 0.9 of what arrives, and until nobody waits; 0: not within paperLimit
+	reads       []float64     // answered in each second
+	least       float64       // of the hits of any second but the first over those that the hottest pages would give, as many as are there
+}
+
+// run does it.
 //
 // Reads are a flow: a page of heat h was not asked for by one of S reads with the chance exp(-h*S). So all there is to know is how many were served and
 // how far the load is.
-func (l paperLoad) run() (ninety, all time.Duration, ok bool) {
+func (l paperLoad) run() paperRun {
 	step := paperStep.Seconds()
 	parts := make([]part, 0, len(l.heats)/paperPart+1)
 	for at := 0; at < len(l.heats); at += paperPart {
@@ -40,25 +49,51 @@ func (l paperLoad) run() (ninety, all time.Duration, ok bool) {
 		}
 		parts = append(parts, p)
 	}
-	served := 0.0
+	r := paperRun{least: 1}
+	served, second, misses, before := 0.0, 0.0, 0.0, 0.0
 	for t := paperStep; t <= paperLimit; t += paperStep {
-		share := 0.0 // of the reads that miss
+		share, there := 0.0, 0.0 // of the reads that miss; pages
 		for _, p := range parts {
-			share += p.absent(served) * p.heat
+			absent := p.absent(served)
+			share, there = share+absent*p.heat, there+p.pages-absent
 		}
 		now := l.rate*t.Seconds() - served // all who wait
-		if most := float64(l.disk.IOPS) * step; now*share > most {
+		if most := float64(l.disk.IOPS) * (1 - l.singly) * step; now*share > most {
 			now = most / share
 		}
-		if ninety == 0 && now >= backPart*l.rate*step {
-			ninety = t
+		pages := float64(l.disk.BytesPerSecond)/page.Size*step - now*share
+		if l.singly > 0 {
+			pages = float64(l.disk.IOPS) * l.singly * step
 		}
-		l.advance(parts, served, float64(l.disk.BytesPerSecond)/page.Size*step-now*share)
+		l.advance(parts, served, pages)
+		if r.ninety == 0 && now >= backPart*l.rate*step {
+			r.ninety = t
+		}
 		if served += now; served >= l.rate*t.Seconds()*(1-1e-9) && t > paperStep {
-			return ninety, t, true
+			r.all = t
+			return r
+		}
+		if second, misses = second+now, misses+now*share; t%time.Second == 0 {
+			if len(r.reads) > 0 {
+				r.least = min(r.least, (1-misses/second)/hottest(parts, (before+there)/2))
+			}
+			r.reads = append(r.reads, second)
+			second, misses, before = 0, 0, there
 		}
 	}
-	return ninety, 0, false
+	return r
+}
+
+// hottest is the share of the reads that so many of the hottest pages would serve.
+func hottest(parts []part, pages float64) (share float64) {
+	for _, p := range parts {
+		if pages <= 0 {
+			break
+		}
+		share += min(p.pages, pages) * p.heat
+		pages -= p.pages
+	}
+	return share
 }
 
 // part is pages that are about as hot as each other.
