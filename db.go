@@ -43,6 +43,8 @@ type DB struct {
 	wg   sync.WaitGroup
 
 	started  chan struct{} // closed when nothing is left to do of the start
+	logRead  chan struct{} // closed when what there is to redo is in memory
+	warming  chan struct{} // closed when the load of the start has begun, or is not going to
 	startErr error         // set before that
 	ddlOpen  chan struct{} // closed when trees may be created and dropped
 

@@ -355,19 +355,9 @@ func (s *start) openPool(context.Context) error {
 // afterStart sees to the rest.
 func (s *start) checkpoint(context.Context) error {
 	db := s.db
-	db.checkpointer = recovery.NewCheckpointer(s.opts.fs, s.dir, s.control, db.pool, db.log, s.opts.LogSize, earlyPages(), s.control.Redoing, s.opts.Logger)
+	db.checkpointer = recovery.NewCheckpointer(s.opts.fs, s.dir, s.control, db.pool, db.log, s.opts.LogSize, s.control.Redoing, s.opts.Logger)
 	s.onFailure(func() error { return db.checkpointer.Close(false) })
 	return nil
-}
-
-// earlyPages are those that every start reads and that change all the time: headers, bitmaps and first pages of the spaces of our own.
-func earlyPages() (ids []page.ID) {
-	for _, space := range []uint32{txn.UndoSpace, txn.CatalogSpace} {
-		for no := range uint32(3) {
-			ids = append(ids, page.MakeID(space, no))
-		}
-	}
-	return ids
 }
 
 // openTransactions makes the system spaces if this is their first start, and learns who was open at the death.
@@ -397,6 +387,7 @@ func (s *start) ready(began time.Time) {
 	s.report.Took = time.Since(began)
 	db.report = s.report
 	db.started, db.ddlOpen = make(chan struct{}), make(chan struct{})
+	db.logRead, db.warming = make(chan struct{}), make(chan struct{})
 	db.txns.Start()
 	db.wg.Go(func() {
 		if err := file.RingError(); err != nil {
@@ -421,7 +412,10 @@ func (db *DB) afterStart(plan *recovery.Plan) error {
 		orphans <- db.removeOrphans(db.ctx)
 	}()
 	began := time.Now()
-	err := recovery.RedoRest(db.ctx, db.pool, db.source, plan, db.whileWarming)
+	err := db.readLog(plan)
+	if err == nil {
+		err = recovery.RedoRest(db.ctx, db.pool, db.source, plan)
+	}
 	if err == nil {
 		err = db.checkpointer.Release()
 	}
@@ -431,9 +425,27 @@ func (db *DB) afterStart(plan *recovery.Plan) error {
 	return errors.Join(err, <-orphans)
 }
 
+// readLog brings the log that any page may need into memory, and then lets the load of the heat dump begin: each page that it
+// read before would cost many small reads of the log, and whoever wants one of its pages waits for all that are read with it.
+func (db *DB) readLog(plan *recovery.Plan) error {
+	var err error
+	if plan.Named {
+		err = db.source.Preload(db.ctx)
+	}
+	close(db.logRead)
+	if plan.Named && err == nil {
+		db.whileWarming()
+	}
+	return err
+}
+
 // whileWarming waits for the load of the heat dump: it redoes the pages that it brings, hot ones first. It is not waited for when it
 // is held, nor for so long that writers would have to wait for room in the log.
 func (db *DB) whileWarming() {
+	select {
+	case <-db.warming:
+	case <-db.ctx.Done():
+	}
 	for db.warmer.Status().State == heat.StateLoading && db.checkpointer.Age() < db.opts.LogSize && db.ctx.Err() == nil {
 		db.warmer.Wait(db.ctx, warmingLook)
 	}

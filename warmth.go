@@ -116,16 +116,18 @@ func (s *start) prewarm(ctx context.Context) {
 	if db.opts.Prewarm != PrewarmOff {
 		load = &heat.LoadOptions{Path: db.opts.PrewarmFile}
 	}
-	began := make(chan struct{})
-	db.wg.Go(func() { db.warmer.Run(db.ctx, load, began) })
+	db.wg.Go(func() {
+		<-db.logRead
+		db.warmer.Run(db.ctx, load, db.warming)
+	})
 	if !db.opts.SmallPages {
 		db.wg.Go(func() {
-			<-began
+			<-db.warming
 			db.hugePages()
 		})
 	}
 	if db.opts.Prewarm == PrewarmBlocking {
-		<-began
+		<-db.warming
 		db.warmer.Wait(ctx, db.opts.PrewarmLimit)
 	}
 }

@@ -21,6 +21,7 @@ const (
 	ReadWrite          // reading and writing
 	Create             // make the file when it is missing
 	Exclusive          // with Create: fail with fs.ErrExist when it is there
+	Exact              // through the page cache, of which nothing is read ahead: see POSIX_FADV_RANDOM in posix_fadvise(2)
 	Direct             // past the page cache when the file system can, silently through it when not; see File.Direct
 )
 

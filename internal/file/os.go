@@ -21,6 +21,9 @@ func (osFS) OpenFile(name string, flag OpenFlag, perm fs.FileMode) (File, error)
 		return nil, err
 	}
 	of, err := newOSFile(f, flag&Direct != 0)
+	if err == nil && flag&Exact != 0 {
+		err = of.do("fadvise", func(fd int) error { return unix.Fadvise(fd, 0, 0, unix.FADV_RANDOM) })
+	}
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -28,7 +31,7 @@ func (osFS) OpenFile(name string, flag OpenFlag, perm fs.FileMode) (File, error)
 	return of, nil
 }
 
-// osFlags leaves Direct out: see osFile.tryDirect.
+// osFlags leaves Direct out, see osFile.tryDirect, and Exact, which is advice.
 func osFlags(name string, flag OpenFlag) int {
 	var f int
 	switch flag & (ReadOnly | ReadWrite) {

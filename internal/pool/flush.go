@@ -160,16 +160,22 @@ func (p *Pool) FlushBefore(ctx context.Context, lsn page.LSN, most int) (int, er
 	return total, nil
 }
 
-// FlushPages writes back those of some pages that are here and changed, as far as nobody is changing them at the moment.
-func (p *Pool) FlushPages(ctx context.Context, ids []page.ID) error {
-	var frames []uint32
-	for _, id := range ids {
-		if f, ok := p.table.find(p, id); ok {
-			frames = append(frames, f)
+// FlushHottest writes back, of the changed pages, up to most that are used most, as far as nobody is changing them at the moment.
+func (p *Pool) FlushHottest(ctx context.Context, most int) error {
+	type dirty struct{ heat, frame uint32 }
+	var found []dirty
+	for f := range uint32(p.n) {
+		if d := p.desc(f); d.First.Load() != 0 {
+			found = append(found, dirty{d.Heat.Load() & Heats, f})
 		}
 	}
-	for batch := range slices.Chunk(frames, flushBatch) {
-		if _, err := p.flush(ctx, batch); err != nil {
+	slices.SortFunc(found, func(a, b dirty) int { return cmp.Compare(b.heat, a.heat) })
+	for batch := range slices.Chunk(found[:min(most, len(found))], flushBatch) {
+		frames := make([]uint32, len(batch))
+		for i, d := range batch {
+			frames[i] = d.frame
+		}
+		if _, err := p.flush(ctx, frames); err != nil {
 			return err
 		}
 	}

@@ -25,9 +25,10 @@ const (
 	moveAfter = 5 * time.Second
 	// flushMost is how many pages one round of write-back takes.
 	flushMost = 4096
-	// refreshEvery is how many bytes of log go by until the pages that every start reads are written back, young as they may be. They
-	// change with every few transactions: a start without memory would look for thousands of records of each, all over the log.
-	refreshEvery = 32 << 20
+	// refreshEvery is how many bytes of log go by until refreshPages of the changed pages, the hottest, are written back, young as they
+	// may be. Every start reads them, and they change all the time (counters, inner pages, the only page of a small tree): without
+	// its memory it would look for thousands of records of each, all over the log, while everybody waits for the page.
+	refreshEvery, refreshPages = 32 << 20, 512
 )
 
 // Checkpointer writes old changes back at the pace of the log's growth and moves the checkpoint behind them.
@@ -38,8 +39,7 @@ type Checkpointer struct {
 	log     *wal.Log
 	logger  *slog.Logger
 	logSize page.LSN
-	early   []page.ID // every start reads them
-	fresh   page.LSN  // where the log was when they were written back; of run
+	fresh   page.LSN // where the log was when hot pages were written back; of run
 
 	hold atomic.Bool // rule 4: the plan's pages are not all redone
 
@@ -51,13 +51,12 @@ type Checkpointer struct {
 	finished chan struct{}
 }
 
-// NewCheckpointer begins checkpointing. control is the value in the file. With hold the checkpoint stays until Release. early are pages
-// that every start reads.
-func NewCheckpointer(fsys file.FS, dir string, control Control, p *pool.Pool, l *wal.Log, logSize int64, early []page.ID, hold bool, logger *slog.Logger) *Checkpointer {
+// NewCheckpointer begins checkpointing. control is the value in the file. With hold the checkpoint stays until Release.
+func NewCheckpointer(fsys file.FS, dir string, control Control, p *pool.Pool, l *wal.Log, logSize int64, hold bool, logger *slog.Logger) *Checkpointer {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Checkpointer{
 		fs: fsys, dir: dir, pool: p, log: l, logger: logger, logSize: page.LSN(logSize),
-		early: early, fresh: l.Tail(), control: control, moved: time.Now(), stop: cancel, finished: make(chan struct{}),
+		fresh: l.Tail(), control: control, moved: time.Now(), stop: cancel, finished: make(chan struct{}),
 	}
 	c.hold.Store(hold)
 	c.limitLog()
@@ -117,7 +116,7 @@ func (c *Checkpointer) round(ctx context.Context) error {
 	tail := c.log.Tail()
 	age := page.LSN(c.Age())
 	if tail-c.fresh >= refreshEvery {
-		if err := c.pool.FlushPages(ctx, c.early); err != nil {
+		if err := c.pool.FlushHottest(ctx, refreshPages); err != nil {
 			return err
 		}
 		c.fresh = tail

@@ -29,18 +29,27 @@ type Progress struct {
 // Progress says how far RedoRest is.
 func (s *Source) Progress() Progress { return Progress{s.total.Load(), s.redone.Load()} }
 
+// Preload brings the log that any page may need into the system's memory. Until it has returned a page costs many small reads
+// of the log when it is first read, so whoever reads pages that nobody waits for should wait for it.
+func (s *Source) Preload(ctx context.Context) error {
+	err := s.hist.preload(func() (int, func(int), error) {
+		turn, err := s.files.Turn(ctx, 1)
+		return turn.Pages * page.Size, turn.DoneElsewhere, err
+	})
+	if err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	return nil
+}
+
 // RedoRest touches every page that the plan wants redone, so that the checkpoint may move again. Pages that somebody needs do not
-// wait for it: they are redone when they are first read. before is called when the log is in memory and redo without a reader begins.
-func RedoRest(ctx context.Context, p *pool.Pool, s *Source, plan *Plan, before func()) error {
+// wait for it: they are redone when they are first read.
+func RedoRest(ctx context.Context, p *pool.Pool, s *Source, plan *Plan) error {
 	var ids []page.ID
 	for id := range plan.Redo {
 		ids = append(ids, id)
 	}
 	if plan.Named {
-		if err := s.hist.preload(ctx); err != nil {
-			return fmt.Errorf("read the log: %w", err)
-		}
-		before()
 		named, err := s.hist.pages()
 		if err != nil {
 			return err

@@ -1,7 +1,6 @@
 package wal
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -182,7 +181,8 @@ func (r *Reader) file(n uint64) (file.File, error) {
 	if f := r.files[n]; f != nil {
 		return f, nil
 	}
-	f, err := r.y.open(n, file.ReadOnly)
+	// A reader knows what it wants next. What the system would read ahead, megabytes at a time, others who want the disk would wait for.
+	f, err := r.y.open(n, file.ReadOnly|file.Exact)
 	if err == nil {
 		r.files[n] = f
 	}
@@ -194,30 +194,75 @@ const (
 	shortGroup = 1 << 10
 	// window, in bytes, is read at a time where groups that are wanted lie close together.
 	window = 32 << 10
+	// windows is how many of them are read at a time, once the last one was not enough.
+	windows = 8
 )
 
+// piece is a part of the log from at, of length n, that is read at once because of some of the wanted starts.
+type piece struct {
+	at   page.LSN
+	n    int
+	b    []byte // once read
+	err  error
+	read chan struct{} // closed then
+}
+
+// has says whether the group that starts at lsn is worth looking for in it.
+func (p *piece) has(lsn page.LSN) bool { return lsn >= p.at && lsn+shortGroup <= p.at+page.LSN(p.n) }
+
+// pieceBefore is the piece for the last of the starts.
+func pieceBefore(starts []page.LSN) *piece {
+	last := len(starts) - 1
+	p := &piece{at: starts[last], n: shortGroup, read: make(chan struct{})}
+	if last > 0 && starts[last]-starts[last-1] < window-shortGroup {
+		p.at, p.n = max(starts[last]+shortGroup, starts[0]+window)-window, window
+	}
+	return p
+}
+
 // ReadBackward reads the groups that start at the given places, which ascend and which Next or an index has told, from the last to the
-// first, into memory of their own, until one is not taken.
+// first, into memory of their own, until one is not taken. Behind the last it reads some places ahead of the one that is taken: on
+// a busy disk one read after the other would wait for each.
 func (r *Reader) ReadBackward(starts []page.LSN, take func(Group) bool) error {
-	var b []byte // of the log from at
-	var at page.LSN
-	for i := len(starts) - 1; i >= 0; i-- {
-		lsn := starts[i]
-		if lsn < at || lsn+shortGroup > at+page.LSN(len(b)) {
-			at, b = lsn, make([]byte, shortGroup)
-			if i > 0 && lsn-starts[i-1] < window-shortGroup {
-				at = max(lsn+shortGroup, starts[0]+window) - window
-				b = make([]byte, window)
-			}
-			n, err := r.read(b, at)
-			if err != nil {
-				return err
-			}
-			b = b[:n]
+	var pieces []*piece // under way, the last of the log first
+	ahead := starts     // those that no piece has
+	most := 1
+	defer func() {
+		for _, p := range pieces {
+			<-p.read
 		}
-		g, err := r.groupAt(lsn, b[min(int(lsn-at), len(b)):])
+	}()
+	for i := len(starts) - 1; i >= 0; i-- {
+		for len(ahead) > 0 && len(pieces) < most {
+			p := pieceBefore(ahead)
+			for len(ahead) > 0 && p.has(ahead[len(ahead)-1]) {
+				ahead = ahead[:len(ahead)-1]
+			}
+			pieces = append(pieces, p)
+			read := func() {
+				p.b = make([]byte, p.n)
+				n, err := r.read(p.b, p.at)
+				p.b, p.err = p.b[:n], err
+				close(p.read)
+			}
+			if most == 1 {
+				read()
+			} else {
+				go read()
+			}
+		}
+		lsn := starts[i]
+		p := pieces[0]
+		<-p.read
+		if p.err != nil {
+			return p.err
+		}
+		g, err := r.groupAt(lsn, p.b[min(int(lsn-p.at), len(p.b)):])
 		if err != nil || !take(g) {
 			return err
+		}
+		if i > 0 && !p.has(starts[i-1]) {
+			pieces, most = pieces[1:], windows
 		}
 	}
 	return nil
@@ -247,19 +292,8 @@ func (r *Reader) groupAt(lsn page.LSN, b []byte) (Group, error) {
 	return Group{lsn, lsn + page.LSN(h.size), h.life, body}, nil
 }
 
-// Preload reads from where Next would go on up to an LSN, and keeps nothing: the system has it in its cache then.
-func (r *Reader) Preload(ctx context.Context, to page.LSN) error {
-	b := make([]byte, readAhead)
-	for at := r.at; at < to; at += page.LSN(len(b)) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if _, err := r.read(b[:min(len(b), int(to-at))], at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// Pass reads the bytes of the log at lsn into b, which are of no use in themselves: the system has them in its cache then.
+func (r *Reader) Pass(b []byte, lsn page.LSN) (int, error) { return r.read(b, lsn) }
 
 // Close closes the files.
 func (r *Reader) Close() error {
