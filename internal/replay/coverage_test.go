@@ -47,6 +47,7 @@ func coverageChanges(r *rand.Rand) map[string][]string {
 		add("delete join", fmt.Sprintf("DELETE child FROM child JOIN t ON child.tid = t.id WHERE t.id = %d", id()))
 		add("insert", fmt.Sprintf("INSERT INTO t (id, a, b, c, p) VALUES (%d, %d, '%s', %d, %d)", id()+1, r.IntN(1000000), key(), r.Uint32(), 1+r.IntN(coverageRows/4-1)))
 		add("insert set", fmt.Sprintf("INSERT IGNORE INTO t SET id = %d, a = 5 + 6, b = CONCAT('%s', 'x'), c = NULL", id()+1, key()[:8]))
+		add("insert select", fmt.Sprintf("INSERT INTO t (id, a, b, c, p) SELECT id + 1, a * 7 %% 1000000, REVERSE(b), c + 12345, p FROM t WHERE id IN (%d, %d)", id(), id()))
 		add("replace", fmt.Sprintf("REPLACE INTO t (id, a, b, c) VALUES (%d, 1, '%s', 2), (%d, 3, '%s', 4)", id(), key(), id(), key()))
 		add("upsert", fmt.Sprintf("INSERT INTO t (id, a, b, c) VALUES (%d, %d, '%s', 9) ON DUPLICATE KEY UPDATE c = c + 1, pad = 'w'", id(), r.IntN(1000000), key()))
 	}

@@ -43,7 +43,7 @@ func (w *rewriting) insert(replaces bool) error {
 				w.i++
 			}
 		}
-		w.out = append(w.out, w.with+w.slice(w.toks[from:w.i]))
+		w.landings(t, columns, w.with+w.slice(w.toks[from:w.i]))
 		return nil
 	case w.take("set"):
 		row := map[string][]token{}
@@ -86,6 +86,67 @@ func (w *rewriting) insert(replaces bool) error {
 		return w.existing(t, rows, updates, replaces)
 	}
 	return nil
+}
+
+// maxLandings bounds the indexes that are looked at for each row of an INSERT ... SELECT: a server joins some 60 tables, at most.
+const maxLandings = 30
+
+// landings reads what an INSERT ... SELECT selects, and for each row of it the leaf of every index where it would land.
+func (w *rewriting) landings(t *Table, columns []string, query string) {
+	if columns == nil {
+		for _, c := range t.Columns {
+			columns = append(columns, c.Name)
+		}
+	}
+	// A union has the names of its first part: so columns get names without knowing what the query calls them.
+	names, at := make([]string, len(columns)), map[string]string{}
+	for i, c := range columns {
+		n := "h" + strconv.Itoa(i)
+		names[i] = "NULL AS " + n
+		at[strings.ToLower(c)] = "o." + n
+	}
+	value := func(name string) string {
+		c := t.column(name)
+		if c == nil || c.Generated {
+			return ""
+		}
+		if v, given := at[strings.ToLower(name)]; given {
+			return c.as(v)
+		}
+		if c.AutoIncrement {
+			return ""
+		}
+		return c.Default // "" for NULL, which ends what is known of the place
+	}
+	self := quoteName(t.Schema) + "." + quoteName(t.Name)
+	var joins, reads []string
+	for _, x := range t.Indexes {
+		if len(joins) >= maxLandings {
+			break
+		}
+		n := "p" + strconv.Itoa(len(joins))
+		var on []string
+		for _, name := range slices.Concat(x.Columns, slices.DeleteFunc(slices.Clone(t.primaryColumns()), func(c string) bool { return x.Unique || x.has(c) })) {
+			v := value(name)
+			if v == "" {
+				break
+			}
+			on = append(on, n+"."+quoteName(name)+" = "+v)
+		}
+		first := t.column(x.Columns[0])
+		switch {
+		case len(on) > 0:
+			joins = append(joins, " LEFT JOIN "+self+" AS "+n+" FORCE INDEX ("+quoteName(x.Name)+") ON "+strings.Join(on, " AND "))
+			reads = append(reads, n+"."+quoteName(x.Columns[0]))
+		case first != nil && first.AutoIncrement: // the next value is not known, but where it goes is
+			w.out = append(w.out, "SELECT "+quoteName(first.Name)+" FROM "+self+" FORCE INDEX ("+quoteName(x.Name)+") ORDER BY "+quoteName(first.Name)+" DESC LIMIT 1")
+		}
+	}
+	if len(joins) == 0 {
+		w.out = append(w.out, query)
+		return
+	}
+	w.out = append(w.out, "SELECT "+strings.Join(reads, ", ")+" FROM (SELECT "+strings.Join(names, ", ")+" FROM DUAL WHERE 0 UNION ALL ("+query+")) AS o"+strings.Join(joins, ""))
 }
 
 // duplicate: ON DUPLICATE KEY is next.
