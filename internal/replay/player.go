@@ -146,6 +146,7 @@ func (p *Player) Run(ctx context.Context, src Source) error {
 		err = <-fed
 	}
 	p.queue.close(ctx.Err() == nil && err == nil)
+	defer context.AfterFunc(ctx, func() { p.queue.close(false) })() // the input has ended, and what waits may have no target any more
 	working.Wait()
 	stop()
 	watching.Wait()
