@@ -546,8 +546,12 @@ func (s *source) newer() bool {
 		}
 		return false
 	}
-	mine := inodeOf(info) == s.seg.inode && s.same(info)
-	if mine || !info.Mode().IsRegular() {
+	if !info.Mode().IsRegular() { // to open a FIFO would be to wait for who writes it
+		s.newSince = time.Time{}
+		s.f.setWaiting(name + " is no ordinary file; what is open is read on")
+		return false
+	}
+	if inodeOf(info) == s.seg.inode && s.same(info) {
 		s.newSince = time.Time{}
 		s.f.setWaiting(readable(name))
 		return false

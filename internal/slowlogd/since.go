@@ -173,9 +173,9 @@ func openChain(all []sibling, cur *segment) (chain []*segment, ok bool) {
 		if info, err := file.Stat(); err != nil || !os.SameFile(info, s.info) {
 			return chain, false
 		}
-		if seg.head, err = seg.readHead(); err != nil {
+		if seg.head, err = seg.readHead(); err != nil && s.packed == "" {
 			return chain, false
-		}
+		} // a damaged compressed one keeps its place, where clients are told
 		if !cur.beginsWith(seg.head) {
 			continue
 		}
@@ -349,6 +349,9 @@ func stateIn(chain []*segment, seg *segment, offset int64) (st state, err error)
 	}
 	for back := 0; i >= 0 && back < maxFilesBack && (!st.known || st.time == ""); i, back = i-1, back+1 {
 		at, err := chain[i].stateAt(offset)
+		if err != nil && chain[i].packed != "" {
+			break // it is damaged, and what held before it need not hold behind it
+		}
 		if err != nil {
 			return state{}, err
 		}
