@@ -22,6 +22,9 @@ const (
 	ProfileMyRocks         = "myrocks"
 )
 
+// kindHearth are the profiles of hearth itself.
+const kindHearth = "hearth"
+
 // ServerProfileNames are all there are.
 var ServerProfileNames = []string{
 	ProfileHearthKept, ProfileHearthDump, ProfileHearthScan, ProfileHearthCold,
@@ -34,7 +37,7 @@ var ServerProfileNames = []string{
 func ServerProfiles(binary, memory string) map[string]ServerProfile {
 	const dump = "SET GLOBAL innodb_buffer_pool_dump_now = ON"
 	own := func(name string, color chart.Color) ServerProfile {
-		return ServerProfile{Kind: "hearth", Make: peer.Hearth(binary, memory), Memory: memory, Name: name, Color: color, Settle: settleHearth(memory), Facts: innodbFacts}
+		return ServerProfile{Kind: kindHearth, Make: peer.Hearth(binary, memory), Memory: memory, Name: name, Color: color, Settle: settleHearth(memory), Facts: innodbFacts}
 	}
 	kept := own("hearth, memory kept", chart.Hearth)
 	dumped := own("hearth, heat dump only", chart.Dump)

@@ -52,14 +52,15 @@ func serverFigures(cfg ServerRestartConfig, c CaseRuns, out Output) {
 			return 100 * part, ok
 		})
 		put("log behind the stop", "MiB", func(t *restart.Timeline) (float64, bool) { n, ok := logBehind(t); return n / (1 << 20), ok })
-		if !p.keeps() {
+		if p.redoesFirst() {
 			put("log by second of blackout", "MiB/s", logRate)
 		}
 	}
 }
 
-// keeps: after such a restart there is no log to redo, since memory has what the log would bring back.
-func (p ServerProfile) keeps() bool { return p.Memory != "" && !p.Lose }
+// redoesFirst: the blackout is the time that the log behind the stop takes. hearth's is not: it answers first, and redoes pages when they
+// are touched, if its memory did not survive.
+func (p ServerProfile) redoesFirst() bool { return p.Kind != kindHearth }
 
 // sinceStop is how long after the stop the throughput is back; a bound and false when it was not seen.
 func sinceStop(t *restart.Timeline) (float64, bool) {
@@ -254,13 +255,18 @@ func (cfg ServerRestartConfig) subtitle(c ServerCase) string {
 	if c.Rate > 0 {
 		s = fmt.Sprintf("%s; %s, all warm before; %s requests arriving per second over the MySQL protocol", what, cfg.size(), thousands(c.Rate))
 	}
-	if d := cfg.Disk.String(); d != "" {
+	if d := cfg.disk(); d != "" {
 		s += "; after the restart the " + d
 	}
 	if cfg.Runs > 1 {
 		s += fmt.Sprintf("; of %d runs the one in the middle", cfg.Runs)
 	}
 	return s
+}
+
+// disk is what the disk is held to, for a subtitle.
+func (cfg ServerRestartConfig) disk() string {
+	return strings.ReplaceAll(cfg.Disk.String(), " MB", unit+"MB")
 }
 
 // backTitle lists how long everybody took.
@@ -300,7 +306,7 @@ func blackouts(cfg ServerRestartConfig, all []CaseRuns) []NamedPicture {
 			if warm, _ := p.of(func(t *restart.Timeline) (float64, bool) { return t.Warm(), true }); warm < keepingUp*c.Case.Rate {
 				bar.Text += fmt.Sprintf(" (served only %s/s)", thousands(warm))
 			}
-			if rate, ok := p.of(logRate); ok && !p.keeps() {
+			if rate, ok := p.of(logRate); ok && p.redoesFirst() {
 				bar.Text += fmt.Sprintf(" (%.1f MiB/s of log)", rate)
 			}
 			g.Bars = append(g.Bars, bar)
@@ -343,7 +349,10 @@ func caseName(c ServerCase) string {
 func (cfg ServerRestartConfig) subtitleOfCrashes() string {
 	s := fmt.Sprintf("each update a durable transaction; %s, all warm before; saturated: %d clients without a pause; pool of %.3g GiB, log of %.3g GiB",
 		cfg.size(), cfg.Clients, float64(cfg.Pool)/(1<<30), float64(cfg.LogSize)/(1<<30))
-	if d := cfg.Disk.String(); d != "" {
+	if cfg.Redo > 0 {
+		s += fmt.Sprintf("; about %d%sMiB of it behind the kill (MiB/s: that over the blackout)", cfg.Redo>>20, unit)
+	}
+	if d := cfg.disk(); d != "" {
 		s += "; after the kill the " + d
 	}
 	if cfg.Runs > 1 {

@@ -187,6 +187,11 @@ func TestFindingsSayWhatWasSeen(t *testing.T) {
 	if len(pictures) != 1 {
 		t.Fatalf("%d pictures, want 1", len(pictures))
 	}
+	for name, want := range map[string]bool{ProfileHearthKept: false, ProfileHearthDump: false, ProfileInnoDBDump: true, ProfileMyRocks: true} {
+		if got := all[name].redoesFirst(); got != want {
+			t.Errorf("%s: log is redone before the first answer: got %v, want %v", name, got, want)
+		}
+	}
 	out, results := collect(t)
 	serverFigures(ServerRestartConfig{Clients: 4}, c, out)
 	var b strings.Builder
