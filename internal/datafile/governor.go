@@ -87,6 +87,8 @@ const (
 	raiseLight, lightLess = 1.25, 0.75
 	// burst is how much of its ration a load may save up while the disk does not answer.
 	burst = 150 * time.Millisecond
+	// aboveFloor is how much more than a small floor is aimed at.
+	aboveFloor = 0.2
 	// aroundUnit: one miss in so many may read a page more than others.
 	aroundUnit = 256
 	// askAgain is how long a load that must wait for something else than time waits at most.
@@ -218,7 +220,7 @@ func (g *governor) rate() float64 {
 	if g.situation == contended {
 		missing = g.judge.missBytes(&g.history)
 	}
-	floor := float64(g.floor.Load()) / 100
+	floor := g.aim()
 	least := missing * floor / (1 - floor)
 	switch g.situation {
 	case contended:
@@ -257,7 +259,14 @@ func (g *governor) starved() bool {
 		return false
 	}
 	m := g.history.recent(judgeTicks)
-	return m.missBytes > 0 && float64(m.loadBytes) < float64(g.floor.Load())/100*float64(m.loadBytes+m.missBytes)
+	return m.missBytes > 0 && float64(m.loadBytes) < g.aim()*float64(m.loadBytes+m.missBytes)
+}
+
+// aim is the part of all bytes that the load is given at least: more than its floor, for a read that is admitted late ends in another
+// second than the one that it was missing in, and the floor is to hold in every one.
+func (g *governor) aim() float64 {
+	floor := float64(g.floor.Load()) / 100
+	return floor * (1 + aboveFloor*(1-floor))
 }
 
 // free is how many pages cost as much as an operation.
