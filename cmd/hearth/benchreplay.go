@@ -19,8 +19,8 @@ type benchReplayVerb struct {
 	Rows        int           `default:"250000" help:"Rows in each of sysbench's four tables."`
 	RunTime     time.Duration `default:"10s" help:"Length of one run of a load."`
 	Stall       time.Duration `default:"30s" help:"How long the target stands still in the part stall."`
-	PairPool    size          `default:"128MiB" help:"Pools of the servers of the part pair."`
-	PairTime    time.Duration `default:"45s" help:"How long the pair works before its pools are compared."`
+	PairPool    size          `default:"512MiB" help:"Pools of the servers of the parts pair-sysbench and pair-tpcc."`
+	PairTime    time.Duration `default:"30s" help:"How long the pair works before its pools are compared."`
 }
 
 // What --quick makes of the flags.

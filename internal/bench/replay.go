@@ -46,7 +46,8 @@ var replayParts = []struct {
 	{"lag", (*replayBench).lag},
 	{"stall", (*replayBench).stall},
 	{"daemon", (*replayBench).daemon},
-	{"pair", (*replayBench).pair},
+	{"pair-sysbench", (*replayBench).pairSysbench},
+	{"pair-tpcc", (*replayBench).pairTPCC},
 }
 
 // ReplayParts are the names of the parts.

@@ -24,48 +24,48 @@ const (
 	pairClients   = 8
 	pairPromotion = 3 * time.Second // without a statement: the replay has stopped
 	failoverTime  = 10 * time.Second
-	tpccBytes     = 400 << 20
+	tpccBytes     = 200 << 20
 )
 
 // pairLoad is what clients do.
 type pairLoad struct {
-	name     string
-	database string
-	load     func(ctx context.Context, s *peer.Server) error
+	name string
+	load func(ctx context.Context, s *peer.Server) error
 	// run works for a while and returns the 99th percentile of its transactions, in ms.
 	run func(ctx context.Context, s *peer.Server, d time.Duration) (p99 float64, err error)
 }
 
-func (b *replayBench) pairLoads() []pairLoad {
+func (b *replayBench) pairSysbench(ctx context.Context) error {
 	tool := sysbench{database: "sbtest", tables: replayTables, rows: b.Rows, seed: b.Seed, text: true, rate: pairRate}
+	return b.pair(ctx, pairLoad{
+		name: "sysbench oltp_read_write",
+		load: func(ctx context.Context, s *peer.Server) error { return b.loadSysbench(ctx, s, tool.on(s)) },
+		run: func(ctx context.Context, s *peer.Server, d time.Duration) (float64, error) {
+			return tool.on(s).p99(ctx, "oltp_read_write", pairClients, d)
+		},
+	})
+}
+
+func (b *replayBench) pairTPCC(ctx context.Context) error {
 	driver := tpcc.NewDriver(tpcc.ScaleFor(tpccBytes), b.Seed)
-	return []pairLoad{
-		{
-			name: "sysbench oltp_read_write", database: "sbtest",
-			load: func(ctx context.Context, s *peer.Server) error { return b.loadSysbench(ctx, s, tool.on(s)) },
-			run: func(ctx context.Context, s *peer.Server, d time.Duration) (float64, error) {
-				return tool.on(s).p99(ctx, "oltp_read_write", pairClients, d)
-			},
+	return b.pair(ctx, pairLoad{
+		name: "TPC-C",
+		load: func(ctx context.Context, s *peer.Server) error {
+			b.tell("loading TPC-C, %d MB", tpccBytes>>20)
+			if err := execAll(ctx, s, "", "CREATE DATABASE tpcc"); err != nil {
+				return err
+			}
+			db, err := s.Open("tpcc")
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			return tpcc.Load(ctx, db, tpcc.LoadConfig{Scale: tpcc.ScaleFor(tpccBytes), Loaders: loaders, Seed: b.Seed, Progress: func(int) {}})
 		},
-		{
-			name: "TPC-C", database: "tpcc",
-			load: func(ctx context.Context, s *peer.Server) error {
-				b.tell("loading TPC-C, %d MB", tpccBytes>>20)
-				if err := execAll(ctx, s, "", "CREATE DATABASE tpcc"); err != nil {
-					return err
-				}
-				db, err := s.Open("tpcc")
-				if err != nil {
-					return err
-				}
-				defer db.Close()
-				return tpcc.Load(ctx, db, tpcc.LoadConfig{Scale: tpcc.ScaleFor(tpccBytes), Loaders: loaders, Seed: b.Seed, Progress: func(int) {}})
-			},
-			run: func(ctx context.Context, s *peer.Server, d time.Duration) (float64, error) {
-				return tpccP99(ctx, driver, s, d)
-			},
+		run: func(ctx context.Context, s *peer.Server, d time.Duration) (float64, error) {
+			return tpccP99(ctx, driver, s, d)
 		},
-	}
+	})
 }
 
 // on is the tool for another server.
@@ -123,26 +123,17 @@ func tpccP99(ctx context.Context, driver *tpcc.Driver, s *peer.Server, d time.Du
 	return all[len(all)*99/100].Seconds() * 1e3, nil
 }
 
-// pair is a primary, its standby under replay, and a standby that has only replication.
-type pair struct {
+// trio is a primary, its standby under replay, and a standby that has only replication.
+type trio struct {
 	primary, standby, control *peer.Server
 }
 
-// pair measures all that needs one, with each load.
-func (b *replayBench) pair(ctx context.Context) error {
-	for i, l := range b.pairLoads() {
-		if err := b.pairUnder(ctx, l, filepath.Join(b.dir, fmt.Sprintf("pair%d", i))); err != nil {
-			return fmt.Errorf("%s: %w", l.name, err)
-		}
-	}
-	return nil
-}
-
 // startPair loads one server and makes the three of copies of its files, so that their pages have the same numbers.
-func (b *replayBench) startPair(ctx context.Context, l pairLoad, dir string) (p *pair, err error) {
+func (b *replayBench) startPair(ctx context.Context, l pairLoad, dir string) (p *trio, err error) {
 	make := func(name string, extra ...string) (*peer.Server, error) {
 		return peer.MariaDB(peer.Config{Dir: filepath.Join(dir, name), Pool: b.PairPool, LogSize: 256 << 20, Extra: append([]string{
-			"--innodb-buffer-pool-dump-at-shutdown=0", "--innodb-buffer-pool-load-at-startup=0", "--innodb-stats-auto-recalc=0"}, extra...)})
+			"--innodb-buffer-pool-dump-at-shutdown=0", "--innodb-buffer-pool-load-at-startup=0", "--innodb-stats-auto-recalc=0",
+			"--innodb-buffer-pool-dump-pct=100"}, extra...)})
 	}
 	golden, err := make("golden")
 	if err != nil {
@@ -158,7 +149,7 @@ func (b *replayBench) startPair(ctx context.Context, l pairLoad, dir string) (p 
 	if err := golden.Stop(); err != nil {
 		return nil, err
 	}
-	p = &pair{}
+	p = &trio{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.kill())
@@ -195,7 +186,7 @@ func (b *replayBench) startPair(ctx context.Context, l pairLoad, dir string) (p 
 	return p, os.RemoveAll(golden.Config.Dir)
 }
 
-func (p *pair) kill() error {
+func (p *trio) kill() error {
 	var errs []error
 	for _, s := range []*peer.Server{p.primary, p.standby, p.control} {
 		if s != nil {
@@ -206,7 +197,7 @@ func (p *pair) kill() error {
 }
 
 // caughtUp waits until a standby has all of the primary's changes.
-func (p *pair) caughtUp(ctx context.Context, standby *peer.Server) error {
+func (p *trio) caughtUp(ctx context.Context, standby *peer.Server) error {
 	from, err := p.primary.Open("")
 	if err != nil {
 		return err
@@ -231,8 +222,12 @@ func (p *pair) caughtUp(ctx context.Context, standby *peer.Server) error {
 	return nil
 }
 
-// pairUnder measures under one load.
-func (b *replayBench) pairUnder(ctx context.Context, l pairLoad, dir string) (err error) {
+// pair measures all that needs one, under one load.
+func (b *replayBench) pair(ctx context.Context, l pairLoad) (err error) {
+	dir, err := os.MkdirTemp(b.dir, "pair-")
+	if err != nil {
+		return err
+	}
 	p, err := b.startPair(ctx, l, dir)
 	if err != nil {
 		return err
@@ -290,7 +285,7 @@ func (b *replayBench) pairUnder(ctx context.Context, l pairLoad, dir string) (er
 }
 
 // coverage is how much of the primary's pool the standbys hold.
-func (b *replayBench) coverage(ctx context.Context, p *pair, l pairLoad) error {
+func (b *replayBench) coverage(ctx context.Context, p *trio, l pairLoad) error {
 	sets := make([]replay.PageSet, 3)
 	for i, s := range []*peer.Server{p.primary, p.standby, p.control} {
 		if err := dumpOrLoad(ctx, s, "innodb_buffer_pool_dump_now", "Innodb_buffer_pool_dump_status", "dump completed"); err != nil {
@@ -316,7 +311,7 @@ func (b *replayBench) coverage(ctx context.Context, p *pair, l pairLoad) error {
 }
 
 // promotion is how long after read_only=0 the last statement leaves, while the primary goes on.
-func (b *replayBench) promotion(ctx context.Context, p *pair, l pairLoad, player *replay.Player) error {
+func (b *replayBench) promotion(ctx context.Context, p *trio, l pairLoad, player *replay.Player) error {
 	loading, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() {
@@ -363,7 +358,7 @@ func (b *replayBench) promotion(ctx context.Context, p *pair, l pairLoad, player
 const poolReads = "Innodb_buffer_pool_reads"
 
 // failover kills the primary and gives the load to each standby, as it is.
-func (b *replayBench) failover(ctx context.Context, p *pair, l pairLoad) error {
+func (b *replayBench) failover(ctx context.Context, p *trio, l pairLoad) error {
 	for _, s := range []*peer.Server{p.standby, p.control} {
 		if err := p.caughtUp(ctx, s); err != nil {
 			return err

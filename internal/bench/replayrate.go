@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/hearthdb/hearth/internal/peer"
@@ -22,17 +23,34 @@ func (b *replayBench) rate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var rates []float64
+	var rates, cpu []float64
 	for n := range b.Runs {
+		before := processorTime(syscall.RUSAGE_SELF)
 		r, err := b.playFile(ctx, name, "reader@tcp("+stub.addr()+")/sbtest")
 		if err != nil {
 			return err
 		}
-		b.tell("rate: run %d of %d: %.0f entries/s", n+1, b.Runs, r)
-		rates = append(rates, r)
+		spent := perEntry(processorTime(syscall.RUSAGE_SELF)-before, float64(b.Entries))
+		b.tell("rate: run %d of %d: %.0f entries/s, %.1f µs of processor time each", n+1, b.Runs, r, spent)
+		rates, cpu = append(rates, r), append(cpu, spent)
 	}
 	b.put("a server that knows one answer", "entries/s", rates...)
+	b.put("a server that knows one answer, CPU an entry, both sides", "µs", cpu...)
 	return nil
+}
+
+// processorTime of this process or of its children that have ended: what a busy machine does to a rate, it does not do to this.
+func processorTime(who int) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(who, &u); err != nil {
+		panic(fmt.Sprintf("BUG: getrusage(%d): %v", who, err)) // it has no other reason to fail
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// perEntry is a time in µs.
+func perEntry(d time.Duration, entries float64) float64 {
+	return float64(d.Nanoseconds()) / 1e3 / entries
 }
 
 // replayStubRows is how many rows the statements for the stub are about: all texts differ.
@@ -123,9 +141,16 @@ func (b *replayBench) points(ctx context.Context) error {
 	if _, err := tool.run(ctx, "oltp_point_select", b.Connections, min(b.RunTime, 3*time.Second)); err != nil { // warm
 		return err
 	}
-	var theirs, ours, share []float64
+	var theirs, ours, share, theirCPU, ourCPU, theirServer, ourServer []float64
 	for n := range b.Runs {
+		before := processorTime(syscall.RUSAGE_CHILDREN)
 		r, err := tool.run(ctx, "oltp_point_select", b.Connections, b.RunTime)
+		if err != nil {
+			return err
+		}
+		client := perEntry(processorTime(syscall.RUSAGE_CHILDREN)-before, r.Queries*b.RunTime.Seconds())
+		before = processorTime(syscall.RUSAGE_SELF)
+		serverBefore, err := s.CPU()
 		if err != nil {
 			return err
 		}
@@ -133,11 +158,25 @@ func (b *replayBench) points(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.tell("point reads: run %d of %d: sysbench %.0f/s, replay %.0f/s", n+1, b.Runs, r.Queries, v)
+		serverAfter, err := s.CPU()
+		if err != nil {
+			return err
+		}
+		replayer := perEntry(processorTime(syscall.RUSAGE_SELF)-before, float64(b.Entries))
+		b.tell("point reads: run %d of %d: sysbench %.0f/s, %.1f µs each; replay %.0f/s, %.1f µs each", n+1, b.Runs, r.Queries, client, v, replayer)
 		theirs, ours, share = append(theirs, r.Queries), append(ours, v), append(share, 100*v/r.Queries)
+		theirCPU, ourCPU = append(theirCPU, client), append(ourCPU, replayer)
+		theirServer, ourServer = append(theirServer, r.CPU), append(ourServer, perEntry(serverAfter-serverBefore, float64(b.Entries)))
 	}
-	b.out.Result(NewResult(replayMeasure, "sysbench", "point reads on MariaDB", b.Connections, "queries/s", theirs))
+	tools := func(name, unit string, runs []float64) {
+		b.out.Result(NewResult(replayMeasure, "sysbench", "point reads on MariaDB"+name, b.Connections, unit, runs))
+	}
+	tools("", "queries/s", theirs)
+	tools(", client CPU each", "µs", theirCPU)
+	tools(", server CPU each", "µs", theirServer)
 	b.put("point reads on MariaDB", "entries/s", ours...)
+	b.put("point reads on MariaDB, client CPU each", "µs", ourCPU...)
+	b.put("point reads on MariaDB, server CPU each", "µs", ourServer...)
 	b.put("point reads on MariaDB, of sysbench in the same pair", "%", share...)
 	return nil
 }
