@@ -21,7 +21,7 @@ import (
 type replayVerb struct {
 	Run     replayRunVerb     `cmd:"" default:"withargs" help:"Play the statements of a slow log to a standby, so that its cache is warm; nothing there is changed."`
 	Compare replayCompareVerb `cmd:"" help:"Say how much of a primary's pool its standby holds, from two dumps."`
-	Warmth  replayWarmthVerb  `cmd:"" help:"Repeat the founding experiment on MariaDB: how much less a server reads for one chunk of a log after another chunk warmed it."`
+	Warmth  replayWarmthVerb  `cmd:"" help:"Repeat the founding experiment on MariaDB and hearth: how much less a server reads for one chunk of a log after another chunk warmed it."`
 	Explain replayExplainVerb `cmd:"" help:"Say of entries how they were framed, what they are, what would be sent and why not."`
 }
 

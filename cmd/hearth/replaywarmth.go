@@ -18,7 +18,7 @@ type replayWarmthVerb struct {
 	Clients    int      `default:"16" help:"Clients that make the log, and connections that replay it."`
 	HotPercent float64  `default:"1.5" help:"Percent of the rows that most statements are about."`
 	Zipf       float64  `default:"0.8" help:"How uneven those are asked for, from 0 (evenly) to below 1."`
-	Elsewhere  float64  `default:"0.00005" help:"Share of statements about any other row, which no log foretells."`
+	Elsewhere  float64  `default:"0.00001" help:"Share of statements about any other row, which no log foretells."`
 	Servers    []string `enum:"mariadb,hearth" default:"mariadb,hearth" help:"Servers that take turns: mariadb, hearth."`
 	Controls   []string `enum:"self,reads-only,rewrite,dedupe,sample,sample-sessions,scan,dump-load,clients,changes,pair" default:"self,reads-only,rewrite,dedupe,sample,sample-sessions,scan,dump-load,clients,changes,pair" help:"What is measured beside a chunk that warms the next: self (the same chunk twice), other ways to warm chunk 2 (reads-only, rewrite, dedupe, sample, sample-sessions, scan, dump-load), clients (chunk 2 as it was, changes and all), changes (only those), pair (how much of the active server's pool the standby holds)."`
 	Picture    string   `type:"path" placeholder:"NAME" help:"Draw reads per second into NAME.svg and NAME.png, and the controls into NAME-controls."`

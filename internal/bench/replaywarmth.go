@@ -168,8 +168,8 @@ func (w *replayWarmth) control(ctx context.Context, control string) error {
 	case "changes":
 		changes := w.execute(1, onlyChanges)
 		return errors.Join(
-			w.run(ctx, "changes of chunk 2, cold", stir, changes),
-			w.run(ctx, "changes of chunk 2 after their replay", first(stir, w.play(1, func(c *replay.Config) { c.Filter.Match = onlyChanges })), changes))
+			w.run(ctx, "changes of chunk 2, cold", w.stir, changes),
+			w.run(ctx, "changes of chunk 2 after their replay", first(w.stir, w.play(1, func(c *replay.Config) { c.Filter.Match = onlyChanges })), changes))
 	case "pair":
 		return w.pair(ctx)
 	}

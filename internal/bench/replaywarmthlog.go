@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	hotRun          = 64 // rows that are hot together: some pages
+	hotRun          = 64  // rows that are hot together: some pages
+	sessionLength   = 100 // statements of one session: a client has many, one after the other
 	replayWarmthPad = 300
 	loadBatch       = 500     // rows
 	roomEvery       = 8       // rows: behind each of them another one is loaded and deleted, for pages of a table that has lived have room
@@ -126,7 +127,7 @@ func loadReplayWarmth(ctx context.Context, s *peer.Server, rows int) error {
 			return err
 		}
 	}
-	for _, q := range []string{"CREATE TABLE stir (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB", "INSERT INTO stir VALUES (1, 0)", "ANALYZE TABLE item"} {
+	for _, q := range []string{"CREATE TABLE stir (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB", "ANALYZE TABLE item"} {
 		if _, err := db.ExecContext(ctx, q); err != nil {
 			return err
 		}
@@ -147,23 +148,28 @@ func purged(ctx context.Context, s *peer.Server, db *sql.DB) error {
 	}
 }
 
-// stirs are enough changes for a server to have met all of its rollback segments: InnoDB has 128.
-const stirs = 200
+// stirs of each client are enough changes for a server to have met all of its rollback segments: InnoDB has 128.
+const stirs = 100
 
-// stir changes another table: pages that every change needs are in memory then, and only those of the rows and indexes are counted.
-func stir(ctx context.Context, s *peer.Server) (played, error) {
-	db, err := s.Open("warmth")
-	if err != nil {
-		return played{}, err
+// stir has all clients change another table at once: pages that every change needs are in memory then, and only those of the rows and
+// indexes are counted.
+func (w *replayWarmth) stir(ctx context.Context, s *peer.Server) (played, error) {
+	var clients sync.WaitGroup
+	errs := make([]error, w.Clients)
+	for c := range w.Clients {
+		clients.Go(func() {
+			errs[c] = inSession(s, func(db *sql.DB) error {
+				for n := range stirs {
+					if _, err := db.ExecContext(ctx, fmt.Sprintf("REPLACE INTO stir VALUES (%d, %d)", c, n)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
 	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	for range stirs {
-		if _, err := db.ExecContext(ctx, "UPDATE stir SET n = n + 1 WHERE id = 1"); err != nil {
-			return played{}, err
-		}
-	}
-	return played{}, nil
+	clients.Wait()
+	return played{}, errors.Join(errs...)
 }
 
 // first does one step before another.
@@ -187,22 +193,21 @@ func (w *replayWarmth) work(ctx context.Context, s *peer.Server, chunk int) (pla
 	for c := range w.Clients {
 		clients.Go(func() {
 			r := rand.New(rand.NewPCG(w.Seed, uint64(chunk*1000+c)))
-			db, err := s.Open("warmth")
-			if err != nil {
-				errs[c] = err
-				return
+			about := func() int {
+				if r.Float64() < w.Elsewhere {
+					return r.IntN(w.Rows)
+				}
+				return hot.draw(r)*(groups/runs)*hotRun + r.IntN(hotRun) // spread over the table
 			}
-			defer db.Close()
-			db.SetMaxOpenConns(1)
-			for range w.Statements / w.Clients {
-				row := r.IntN(w.Rows)
-				if r.Float64() >= w.Elsewhere {
-					row = hot.draw(r)*(groups/runs)*hotRun + r.IntN(hotRun) // spread over the table
-				}
-				if err := drain(ctx, db, statementAbout(r, row)); err != nil {
-					errs[c] = err
-					return
-				}
+			for left := w.Statements / w.Clients; left > 0 && errs[c] == nil; left -= sessionLength {
+				errs[c] = inSession(s, func(db *sql.DB) error {
+					for range min(left, sessionLength) {
+						if err := drain(ctx, db, statementAbout(r, about())); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
 			}
 		})
 	}
@@ -227,6 +232,17 @@ func statementAbout(r *rand.Rand, row int) string {
 	}
 }
 
+// inSession runs do on a connection of its own.
+func inSession(s *peer.Server, do func(*sql.DB) error) error {
+	db, err := s.Open("warmth")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	return do(db)
+}
+
 // onlyChanges matches those of the statements that change something.
 var onlyChanges = regexp.MustCompile(`^(UPDATE|INSERT|DELETE) `)
 
@@ -241,7 +257,7 @@ func drain(ctx context.Context, db *sql.DB, q string) error {
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// execute has clients run a chunk as it was, changes and all, each session's statements in order; only, when given, says which.
+// execute has clients run a chunk as it was, changes and all, each session's statements in order; only, when given, says which of them.
 func (w *replayWarmth) execute(chunk int, only *regexp.Regexp) step {
 	return func(ctx context.Context, s *peer.Server) (done played, err error) {
 		began := time.Now()
@@ -254,7 +270,15 @@ func (w *replayWarmth) execute(chunk int, only *regexp.Regexp) step {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		var clients sync.WaitGroup
-		lanes := map[uint64]chan string{}
+		lanes := make([]chan string, w.Clients)
+		for i := range lanes {
+			lanes[i] = make(chan string, laneLength)
+			clients.Go(func() {
+				if err := inSession(s, func(db *sql.DB) error { return runLane(ctx, db, lanes[i]) }); err != nil {
+					cancel(err)
+				}
+			})
+		}
 		defer func() {
 			for _, lane := range lanes {
 				close(lane)
@@ -276,18 +300,8 @@ func (w *replayWarmth) execute(chunk int, only *regexp.Regexp) step {
 			if e.Kind != slowlog.Query || string(e.Schema) != "warmth" || only != nil && !only.Match(e.Text) {
 				continue
 			}
-			lane := lanes[e.ThreadID]
-			if lane == nil {
-				lane = make(chan string, 64)
-				lanes[e.ThreadID] = lane
-				clients.Go(func() {
-					if err := runLane(ctx, s, lane); err != nil {
-						cancel(err)
-					}
-				})
-			}
 			select {
-			case lane <- string(e.Text):
+			case lanes[e.ThreadID%uint64(w.Clients)] <- string(e.Text):
 				done.sent++
 			case <-ctx.Done():
 				return done, nil // the cause is told
@@ -296,14 +310,11 @@ func (w *replayWarmth) execute(chunk int, only *regexp.Regexp) step {
 	}
 }
 
-// runLane runs statements on a connection of their own until there are no more.
-func runLane(ctx context.Context, s *peer.Server, statements <-chan string) error {
-	db, err := s.Open("warmth")
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
+// laneLength is how many statements of one client are read ahead.
+const laneLength = 64
+
+// runLane runs statements until there are no more.
+func runLane(ctx context.Context, db *sql.DB, statements <-chan string) error {
 	for q := range statements {
 		if err := drain(ctx, db, q); err != nil {
 			return err

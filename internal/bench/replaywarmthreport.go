@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hearthdb/hearth/internal/chart"
@@ -58,6 +59,9 @@ func drawReplayWarmth(cfg ReplayWarmthConfig, runs []warmthRun) error {
 	return controlBars(cfg, runs).Save(base + "-controls")
 }
 
+// leastSecond is how long the rest of a second must be to be drawn, in seconds: a rate of less says little.
+const leastSecond = 0.5
+
 func founding(cfg ReplayWarmthConfig, runs []warmthRun) chart.Lines {
 	l := chart.Lines{
 		Subtitle: fmt.Sprintf("Chunk 2 of a slow log, %s statements, replayed by %d clients; %s rows, pool of %d MiB, direct I/O",
@@ -70,7 +74,10 @@ func founding(cfg ReplayWarmthConfig, runs []warmthRun) chart.Lines {
 			continue
 		}
 		line := chart.Line{Name: r.server.Name + ", " + map[string]string{caseCold: "cold", caseWarm: "after chunk 1"}[r.name], Color: r.server.Color, Dashed: r.name == caseCold}
-		for _, t := range r.each {
+		for i, t := range r.each {
+			if i > 0 && t.at-r.each[i-1].at < leastSecond {
+				continue
+			}
 			line.Points = append(line.Points, chart.Point{X: t.at, Y: t.reads})
 		}
 		l.Lines = append(l.Lines, line)
@@ -104,6 +111,10 @@ func controlBars(cfg ReplayWarmthConfig, runs []warmthRun) chart.Bars {
 			b.Groups = append(b.Groups, chart.Group{Name: name})
 		}
 		b.Groups[i].Bars = append(b.Groups[i].Bars, chart.Bar{Name: r.server.Name, Color: r.server.Color, Value: r.reads, Text: thousands(r.reads)})
+	}
+	if i := slices.IndexFunc(b.Groups, func(g chart.Group) bool { return g.Name == "cold" }); i > 0 { // first, for the others are held against it
+		cold := b.Groups[i]
+		b.Groups = slices.Insert(slices.Delete(b.Groups, i, i+1), 0, cold)
 	}
 	return b
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -190,18 +191,15 @@ func (w *replayWarmth) play(k int, change func(*replay.Config)) step {
 
 // scanAll reads all of the table, by its rows and by its indexes.
 func scanAll(ctx context.Context, s *peer.Server) (played, error) {
-	db, err := s.Open("warmth")
-	if err != nil {
-		return played{}, err
-	}
-	defer db.Close()
 	scans := []string{"SELECT COUNT(pad) FROM item", "SELECT COUNT(*) FROM item FORCE INDEX (name) WHERE name > ''", "SELECT COUNT(*) FROM item FORCE INDEX (grp) WHERE grp >= 0"}
-	for _, q := range scans {
-		if err := drain(ctx, db, q); err != nil {
-			return played{}, err
+	return played{sent: int64(len(scans))}, inSession(s, func(db *sql.DB) error {
+		for _, q := range scans {
+			if err := drain(ctx, db, q); err != nil {
+				return err
+			}
 		}
-	}
-	return played{sent: int64(len(scans))}, nil
+		return nil
+	})
 }
 
 // makeDump lists the pages that a server has after chunk 1.
@@ -254,16 +252,21 @@ func (w *replayWarmth) pair(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c := replay.Compare(a, b)
-	w.tell("the standby holds %d of the active server's %d pages", c.Both, c.Primary)
-	for _, sp := range c.Spaces {
-		w.tell("  space %d: %d of %d", sp.Space, sp.Both, sp.Primary)
+	w.compare(casePair, a, b)
+	for _, set := range []replay.PageSet{a, b} {
+		maps.DeleteFunc(set, func(id uint64, _ struct{}) bool { return uint32(id>>32) == w.server.undo })
 	}
-	result := NewResult(replayWarmthMeasure, w.server.Name, casePair, w.Clients, "%", []float64{100 * c.Share})
-	result.Config = w.config()
-	result.Also = map[string]float64{"pages of the active server": float64(c.Primary), "of them on the standby": float64(c.Both), "pages of the standby": float64(c.Standby)}
-	w.out.Result(result)
+	w.compare(casePair+", without undo logs", a, b)
 	return nil
 }
 
 const casePair = "pages of the active server that the standby holds"
+
+func (w *replayWarmth) compare(name string, active, standby replay.PageSet) {
+	c := replay.Compare(active, standby)
+	w.tell("%s: %d of %d", name, c.Both, c.Primary)
+	result := NewResult(replayWarmthMeasure, w.server.Name, name, w.Clients, "%", []float64{100 * c.Share})
+	result.Config = w.config()
+	result.Also = map[string]float64{"pages of the active server": float64(c.Primary), "of them on the standby": float64(c.Both), "pages of the standby": float64(c.Standby)}
+	w.out.Result(result)
+}

@@ -26,6 +26,7 @@ type ReplayWarmthServer struct {
 	// forget removes what it keeps outside of its folder.
 	make func(c peer.Config, log string) (s *peer.Server, forget func() error, err error)
 	pool func(name string) (replay.PageSet, error) // reads a list of its pool
+	undo uint32                                    // space of the undo logs: a standby that replicates writes its own
 }
 
 // replayWarmthLog is the size of each server's redo log, in bytes: the smallest that hearth takes, for it is copied with the data.
@@ -37,7 +38,7 @@ const poolFile = "ib_buffer_pool"
 // ReplayWarmthMariaDB is MariaDB as it is installed, InnoDB with direct I/O.
 func ReplayWarmthMariaDB() ReplayWarmthServer {
 	return ReplayWarmthServer{
-		Name: "MariaDB", Color: chart.InnoDB, writes: replay.WritesRewrite, pool: readInnoDBPool,
+		Name: "MariaDB", Color: chart.InnoDB, writes: replay.WritesRewrite, pool: readInnoDBPool, undo: 0,
 		make: func(c peer.Config, log string) (*peer.Server, func() error, error) {
 			c.Extra = []string{"--innodb-buffer-pool-dump-at-shutdown=0", "--innodb-buffer-pool-load-at-startup=0", "--innodb-fast-shutdown=0",
 				"--innodb-stats-auto-recalc=0", "--innodb-buffer-pool-dump-pct=100", "--innodb-buffer-pool-filename=" + poolFile}
@@ -53,7 +54,7 @@ func ReplayWarmthMariaDB() ReplayWarmthServer {
 // ReplayWarmthHearth is hearth, of a binary; the memory that outlives it lies in a folder of memory, and is thrown away.
 func ReplayWarmthHearth(binary, memory string) ReplayWarmthServer {
 	return ReplayWarmthServer{
-		Name: ours, Color: chart.Hearth, writes: replay.WritesFake, pool: readHeatDump,
+		Name: ours, Color: chart.Hearth, writes: replay.WritesFake, pool: readHeatDump, undo: 1,
 		make: func(c peer.Config, log string) (*peer.Server, func() error, error) {
 			c.Extra = []string{"--prewarm=off", "--heat-dump-interval=-1s", "--heat-dump-at-shutdown=off", "--flush"}
 			if log != "" {
