@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -103,17 +104,19 @@ func slowlogRelay(ctx context.Context, cfg SlowlogConfig, dir string, out Output
 	out.Result(NewResult(slowlogMeasure, ours, "relay to one client", 1, "MB/s of the daemon's core", ofCore))
 
 	out.Progress("slowlog: timing %d entries from the write to a client", cfg.Delays)
-	var p50, p99 []float64
+	var p50, p99, idle []float64
 	for range cfg.Runs {
-		delays, err := entryDelays(ctx, cfg.Delays, log, open)
+		delays, sleeps, err := entryDelays(ctx, cfg.Delays, log, open)
 		if err != nil {
 			return err
 		}
 		p50 = append(p50, delays[len(delays)/2])
 		p99 = append(p99, delays[len(delays)*99/100])
+		idle = append(idle, sleeps[len(sleeps)*99/100])
 	}
 	out.Result(NewResult(slowlogMeasure, ours, "write to client, p50", 1, "ms", p50))
 	out.Result(NewResult(slowlogMeasure, ours, "write to client, p99", 1, "ms", p99))
+	out.Result(NewResult(slowlogMeasure, "this machine", "a sleep ends too late by, p99", 1, "ms", idle))
 
 	for _, clients := range []int{0, 1} {
 		out.Progress("slowlog: following %.1f MB/s for %v, %d clients", slowlogSteady/1e6, cfg.Steady, clients)
@@ -234,16 +237,18 @@ func awaitHealth(ctx context.Context, client *http.Client, url string) error {
 	return fmt.Errorf("the daemon at %s does not read its log", url)
 }
 
-// entryDelays writes entries at a few hundred a second, and tells in ms how long each took to a client, sorted.
-func entryDelays(ctx context.Context, n int, log *os.File, open func(context.Context, string) (io.ReadCloser, error)) ([]float64, error) {
+// entryDelays writes entries at a few hundred a second, and tells in ms how long each took to a client, sorted; and how much longer
+// than it should the writer slept between two, sorted, for no entry can be faster than that where others need the cores.
+func entryDelays(ctx context.Context, n int, log *os.File, open func(context.Context, string) (io.ReadCloser, error)) (delays, sleeps []float64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	body, err := open(ctx, "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer body.Close()
 	start := time.Now()
+	const between = 3 * time.Millisecond
 	failed := make(chan error, 1)
 	go func() {
 		var entry []byte
@@ -255,19 +260,22 @@ func entryDelays(ctx context.Context, n int, log *os.File, open func(context.Con
 				cancel()
 				return
 			}
-			time.Sleep(3 * time.Millisecond)
+			asleep := time.Now()
+			time.Sleep(between)
+			sleeps = append(sleeps, float64(time.Since(asleep)-between)/1e6)
 		}
+		failed <- nil
 	}()
 	r := slowlog.NewReader(body, slowlog.Options{})
-	var delays []float64
 	var e slowlog.Entry
 	for len(delays) < n {
 		if err := r.Next(&e); err != nil {
 			select {
-			case err = <-failed:
+			case failure := <-failed:
+				err = errors.Join(failure, err)
 			default:
 			}
-			return nil, err
+			return nil, nil, err
 		}
 		digits, ok := strings.CutPrefix(string(e.Text), "SELECT ")
 		written, err := strconv.ParseInt(digits, 10, 64)
@@ -275,8 +283,12 @@ func entryDelays(ctx context.Context, n int, log *os.File, open func(context.Con
 			delays = append(delays, float64(time.Since(start)-time.Duration(written))/1e6)
 		}
 	}
+	if err := <-failed; err != nil {
+		return nil, nil, err
+	}
 	slices.Sort(delays)
-	return delays, nil
+	slices.Sort(sleeps)
+	return delays, sleeps, nil
 }
 
 // residentMemory of a process, in bytes.
