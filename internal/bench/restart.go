@@ -231,14 +231,14 @@ func (r *restarts) restart(ctx context.Context, c restartCase) (*restart.Timelin
 const (
 	settleSeconds = 3                // of the engine, as before in the mean
 	settleServed  = 10               // the same of a server, one second of which differs from the next
-	settleLeast   = 10 * time.Second // are measured in any case
+	settleLeast   = 10 * time.Second // are measured in any case, and twice as long as it takes to settle
 	settlePart    = 0.95             // of the throughput before is as before
 )
 
 // settled: there is nothing left to see, since the last whole seconds were as before, in the mean, and punctual if that is asked for.
 func settled(t *restart.Timeline, seconds int, punctual bool) bool {
 	all := t.Seconds()
-	if time.Since(time.Unix(0, t.Launched)) < settleLeast || len(all) < seconds+1 {
+	if time.Since(time.Unix(0, t.Launched)) < max(settleLeast, time.Duration(2*seconds)*time.Second) || len(all) < seconds+1 {
 		return false
 	}
 	var done, measured float64

@@ -28,6 +28,7 @@ type bed struct {
 	mu          sync.Mutex   // guards the ticks of the timeline while clients work
 	launched    atomic.Bool  // the new process was started: all answers from now on are its own
 	held        atomic.Bool  // clients are not let in
+	scanning    atomic.Bool  // startScans has not read everything yet
 	last, first atomic.Int64 // answers: the last before that, the first after, nanoseconds since 1970
 
 	tick    func(restart.Tick) // told each, besides
@@ -356,7 +357,7 @@ func (b *bed) watch(ctx context.Context, t *restart.Timeline) error {
 			return nil
 		}
 		b.mu.Lock()
-		over := !b.cfg.Whole && settled(t, settleServed, b.c.Rate > 0)
+		over := !b.cfg.Whole && !b.scanning.Load() && settled(t, settleServed, b.c.Rate > 0)
 		b.mu.Unlock()
 		if over {
 			return nil
@@ -371,10 +372,12 @@ func (b *bed) startScans(ctx context.Context) (end func() string) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	told := make(chan string, 1)
+	b.scanning.Store(true)
 	go func() {
 		start := time.Now()
 		err := b.scanWhenUp(ctx)
 		b.held.Store(false)
+		b.scanning.Store(false)
 		took := time.Since(start).Seconds()
 		switch {
 		case ctx.Err() != nil:
