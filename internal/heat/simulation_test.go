@@ -167,6 +167,8 @@ type trial struct {
 	order   Order   // "": no load
 	seconds int
 	hit     time.Duration // what a hit takes
+	table   []float64     // the heat of each page, instead of theta's; nil: theta's
+	bands   []int         // of each page, instead of those of its heat; nil: those
 
 	cum     []float64
 	brought *atomic.Int64 // pages, by the load
@@ -189,6 +191,9 @@ func (s second) String() string {
 
 // heats is how wanted each page is.
 func (x *trial) heats(rng *rand.Rand) []float64 {
+	if x.table != nil {
+		return x.table
+	}
 	h := make([]float64, x.pages)
 	for i, k := range rng.Perm(x.pages) {
 		h[i] = math.Pow(float64(k+1), -x.theta)
@@ -309,6 +314,9 @@ func (x *trial) plan(heats []float64, present []atomic.Bool) *plan {
 		b := low - int(math.Log2(h/least))
 		if x.theta == 0 { // sampling makes two bands of one
 			b = int(uint64(i)*0x9E3779B97F4A7C15>>62) & 1
+		}
+		if x.bands != nil {
+			b = x.bands[i]
 		}
 		l.add(b, page.MakeID(1, uint32(i)))
 	}

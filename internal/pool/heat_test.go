@@ -82,9 +82,7 @@ func TestHotPagesAreRarelyWrittenTo(t *testing.T) {
 // the truly hottest would. After a minute of four reads a page even an exact count does not know more than 0.95 of that.
 func TestHeatTellsPages(t *testing.T) {
 	const pages, perPage, reads = 20_000, 93, 4 * 20_000
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := rand.New(rand.NewPCG(7, 7))
 	heats, sum := make([]float64, pages), 0.0
 	for k, row := range rng.Perm(pages * perPage) {
 		w := math.Pow(float64(k+1), -0.99)
