@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/hearthdb/hearth/internal/page"
+	"github.com/hearthdb/hearth"
 	"github.com/hearthdb/hearth/internal/restart"
 )
 
@@ -61,7 +61,7 @@ func (l paperLoad) run() paperRun {
 		if most := float64(l.disk.IOPS) * (1 - l.singly) * step; now*share > most {
 			now = most / share
 		}
-		pages := float64(l.disk.BytesPerSecond)/page.Size*step - now*share
+		pages := float64(l.disk.BytesPerSecond)/hearth.PageSize*step - now*share
 		if l.singly > 0 {
 			pages = float64(l.disk.IOPS) * l.singly * step
 		}
@@ -135,5 +135,5 @@ func (l paperLoad) fits() (pages int, after time.Duration) {
 		miss -= l.heats[pages]
 		pages++
 	}
-	return pages, time.Duration(float64(pages) * page.Size / float64(l.disk.BytesPerSecond) * float64(time.Second))
+	return pages, time.Duration(float64(pages) * hearth.PageSize / float64(l.disk.BytesPerSecond) * float64(time.Second))
 }

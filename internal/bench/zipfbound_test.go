@@ -5,20 +5,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hearthdb/hearth/internal/page"
+	"github.com/hearthdb/hearth"
 	"github.com/hearthdb/hearth/internal/restart"
 )
 
 // TestPaperLoadUniform: where all pages are alike the limit can be computed by hand. Pages come at the speed b of the bytes, m misses a second
 // answer m/(1-b*t/n) reads, so n*m/b*ln(1/(1-b*t/n)) are answered after t.
 func TestPaperLoadUniform(t *testing.T) {
-	const n, rate, iops, bytes = 100_000, 50_000, 1000, 5000 * page.Size
+	const n, rate, iops, bytes = 100_000, 50_000, 1000, 5000 * hearth.PageSize
 	heats := make([]float64, n)
 	for i := range heats {
 		heats[i] = 1.0 / n
 	}
 	var want float64
-	for b := bytes / page.Size / float64(n); want*b < 1; want += 0.001 {
+	for b := bytes / hearth.PageSize / float64(n); want*b < 1; want += 0.001 {
 		if want > 1 && iops/b*math.Log(1/(1-b*want)) >= rate*want {
 			break
 		}
@@ -42,7 +42,7 @@ func TestPaperLoadLimits(t *testing.T) {
 		t.Errorf("100 reads a second on a disk of 3000 need %d pages, want 0", pages)
 	}
 	l.rate, l.disk.IOPS = 1e6, 1
-	l.disk.BytesPerSecond = page.Size
+	l.disk.BytesPerSecond = hearth.PageSize
 	if all := l.run().all; all != 0 {
 		t.Errorf("a million reads a second on a disk of one are answered after %v, want never", all)
 	}
