@@ -98,6 +98,7 @@ func newParser() *kong.Kong {
 			"sqlCanaries":     canaries(),
 
 			"replayConnections": strconv.Itoa(replay.DefaultConnections),
+			"replayPipeline":    strconv.Itoa(replay.DefaultPipeline),
 			"replayParts":       strings.Join(bench.ReplayParts(), ","),
 			"replayQueueAge":    replay.DefaultQueueAge.String(),
 		},

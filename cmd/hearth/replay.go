@@ -77,6 +77,7 @@ type replayRunVerb struct {
 	DryRun              bool `help:"Send nothing; say of each entry what would be sent."`
 
 	Connections int           `default:"${replayConnections}" help:"Statements at once, at most."`
+	Pipeline    int           `default:"${replayPipeline}" help:"Statements on their way on one connection when more wait than there are connections for; 1: each waits for the answer before, as some proxies want."`
 	Pace        string        `default:"now" help:"now, original, or a factor of the log's own time: x2, x0.5."`
 	MaxRate     float64       `placeholder:"N" help:"Entries a second, at most."`
 	MaxIdle     time.Duration `help:"With --pace original or a factor: cut gaps in the log to this."`
@@ -119,7 +120,7 @@ func (v *replayRunVerb) Run(ctx context.Context) error {
 	cfg.Target.MayWrite, cfg.Target.AccountWrite = v.AllowWritable, v.AllowWritingAccount
 	cfg.Target.Limits = replay.Limits{Time: v.MaxTime, Rows: v.MaxRows, Bytes: int64(v.MaxBytes)}
 	cfg.Connections, cfg.QueueBytes, cfg.QueueAge, cfg.Policy = v.Connections, int64(v.QueueSize), v.QueueAge, replay.Policy(v.QueuePolicy)
-	cfg.Dedupe, cfg.Residency = v.Dedupe, v.Residency
+	cfg.Dedupe, cfg.Residency, cfg.Pipeline = v.Dedupe, v.Residency, v.Pipeline
 	cfg.Log = func(format string, args ...any) { fmt.Fprintf(os.Stderr, "hearth: "+format+"\n", args...) }
 
 	var at replay.Place

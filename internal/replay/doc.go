@@ -13,6 +13,6 @@
 //  4. Every connection is read-only by the server's own means before it carries a statement from the log.
 //  5. A statement leaves only while the target was found read-only less than BlindAfter ago.
 //  6. Every entry received ends in exactly one account: run, rewritten, skipped, shed or failed.
-//  7. Statements of one session of the log are sent in their order, one at a time.
+//  7. Statements of one session of the log run in their order, one at a time: on one connection, or each after the answer before.
 //  8. Memory is bounded by the queue's bytes, whatever the target does.
 package replay
