@@ -36,6 +36,7 @@ func (r *restarts) figures(c restartCase, t *restart.Timeline) {
 		best := l.run()
 		put("90 % of what arrives is answered at best after", "s", best.ninety.Seconds())
 		put("all is answered at best after", "s", best.all.Seconds())
+		put("least share of the hits at best", "%", 100*best.least)
 		pages, after := l.fits()
 		put("hottest pages that make the rest fit the disk", "pages", float64(pages))
 		put("earliest that they can be there", "s", after.Seconds())
