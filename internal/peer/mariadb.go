@@ -43,12 +43,23 @@ func createMariaDB(ctx context.Context, s *Server) error {
 	if err != nil {
 		return err
 	}
+	temp, err := temporary(s)
+	if err != nil {
+		return err
+	}
 	out, err := exec.CommandContext(ctx, "mariadb-install-db", "--no-defaults", "--auth-root-authentication-method=normal",
-		"--skip-test-db", "--datadir="+s.Data(), "--user="+me.Username).CombinedOutput()
+		"--skip-test-db", "--datadir="+s.Data(), "--tmpdir="+temp, "--user="+me.Username).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("mariadb-install-db: %w: %s", err, out)
 	}
 	return nil
+}
+
+// temporary is a server's own folder for temporary tables. A server that starts removes those that it finds in its folder: were it
+// the system's, those of a server beside it.
+func temporary(s *Server) (string, error) {
+	dir := filepath.Join(s.Config.Dir, "tmp")
+	return dir, os.MkdirAll(dir, 0o755)
 }
 
 func mariadbCommand(ctx context.Context, s *Server) (*exec.Cmd, error) {
@@ -79,8 +90,12 @@ func mariadbArgs(s *Server) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	temp, err := temporary(s)
+	if err != nil {
+		return nil, err
+	}
 	return []string{
-		"--no-defaults", "--user=" + me.Username, "--datadir=" + s.Data(), "--socket=" + s.Socket,
+		"--no-defaults", "--user=" + me.Username, "--datadir=" + s.Data(), "--tmpdir=" + temp, "--socket=" + s.Socket,
 		"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(s.Port), "--skip-name-resolve", "--skip-log-bin",
 		"--pid-file=" + filepath.Join(s.Config.Dir, "mariadb.pid"),
 		"--max-connections=1000", "--max-prepared-stmt-count=100000", "--table-open-cache=4000",
