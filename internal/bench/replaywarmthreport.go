@@ -85,9 +85,9 @@ func founding(cfg ReplayWarmthConfig, runs []warmthRun) chart.Lines {
 			cold[r.server.Name] = r.reads
 			continue
 		}
-		found = append(found, fmt.Sprintf("%s %s of the reads", r.server.Name, ofCold(r.reads, cold[r.server.Name])))
+		found = append(found, fmt.Sprintf("%s (%s)", ofCold(r.reads, cold[r.server.Name]), r.server.Name))
 	}
-	l.Title = "A standby that has replayed its primary's log is warm: " + strings.Join(found, ", ")
+	l.Title = "After its primary's log a standby reads " + strings.Join(found, ", ") + " of what a cold one reads"
 	return l
 }
 
