@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ type httpSource struct {
 	place  Place // behind the last entry that was given
 	skip   int64 // entries of the stream that were given before it broke
 	pause  time.Duration
-	broken bool // it was said that the stream is broken
+	broken bool // it was said that there is no stream
 }
 
 // Patience with a daemon.
@@ -47,6 +48,9 @@ const cursorHeader = "Slowlog-Cursor"
 // errAnswer is an answer that another try will not change.
 var errAnswer = errors.New("the daemon refuses")
 
+// errNotYet is the answer of a daemon that has just been started, whose log is not there yet, or that has too many clients now.
+var errNotYet = errors.New("the daemon is not ready")
+
 func newHTTPSource(ctx context.Context, c SourceConfig) (Source, error) {
 	u, err := url.Parse(c.From)
 	if err != nil {
@@ -60,7 +64,11 @@ func newHTTPSource(ctx context.Context, c SourceConfig) (Source, error) {
 	transport.DisableCompression = true
 	s := &httpSource{url: u, auth: c.Token, log: c.Log, client: &http.Client{Transport: transport}, place: c.At, skip: c.At.Skip}
 	s.ctx, s.cancel = context.WithCancel(ctx)
-	if err := s.connect(); err != nil { // the first time a wrong address is an error, later it is an outage
+	switch err := s.connect(); {
+	case errors.Is(err, errNotYet):
+		s.log("%v; trying again", err)
+		s.broken = true
+	case err != nil: // the first time a wrong address is an error, later it is an outage
 		s.cancel()
 		return nil, err
 	}
@@ -90,9 +98,12 @@ func (s *httpSource) connect() error {
 	if resp.StatusCode != http.StatusOK {
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, 512))
 		resp.Body.Close()
-		err := fmt.Errorf("%s: %s: %s", s.url.Redacted(), resp.Status, said)
+		err := fmt.Errorf("%s: %s: %s", s.url.Redacted(), resp.Status, bytes.TrimSpace(said))
 		if resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests {
 			return fmt.Errorf("%w: %w", errAnswer, err)
+		}
+		if resp.StatusCode == http.StatusServiceUnavailable {
+			return fmt.Errorf("%w: %w", errNotYet, err)
 		}
 		return err
 	}

@@ -91,3 +91,31 @@ func TestADaemonThatRefuses(t *testing.T) {
 		t.Errorf("got %v, want the daemon's answer", err)
 	}
 }
+
+// A daemon whose log is not there yet is waited for, and that is said, once.
+func TestADaemonThatIsNotReady(t *testing.T) {
+	var requests atomic.Int64
+	there := brokenDaemon(10, new(atomic.Int64))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) <= 3 {
+			http.Error(w, "the log is not there yet", http.StatusServiceUnavailable)
+			return
+		}
+		there.ServeHTTP(w, r)
+	}))
+	defer s.Close()
+	var said []string
+	src, err := OpenSource(context.Background(), SourceConfig{From: s.URL + "/slow", Token: "secret",
+		Log: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	var e slowlog.Entry
+	if err := src.Next(&e); err != nil || string(e.Text) != "SELECT 0" {
+		t.Errorf("got %q, %v, want the first entry", e.Text, err)
+	}
+	if requests.Load() != 4 || len(said) != 1 || !strings.Contains(said[0], "the log is not there yet") {
+		t.Errorf("%d requests, said %q, want 4 and the daemon's reason once", requests.Load(), said)
+	}
+}

@@ -49,12 +49,15 @@ func TestOtherInputsOfARealServer(t *testing.T) {
 	db := open(t, s, "")
 	db.SetMaxOpenConns(1)
 	exec(t, db, pairSchema...)
-	name := filepath.Join(t.TempDir(), "general.log")
-	exec(t, db, "SET GLOBAL general_log_file = '"+name+"'", "SET GLOBAL log_output = 'FILE,TABLE'", "SET GLOBAL general_log = 1", "SET GLOBAL long_query_time = 0",
+	dir := t.TempDir()
+	name := filepath.Join(dir, "general.log")
+	exec(t, db, "SET GLOBAL general_log_file = '"+name+"'", "SET GLOBAL slow_query_log_file = '"+filepath.Join(dir, "slow.log")+"'",
+		"SET GLOBAL log_output = 'FILE,TABLE'", "SET GLOBAL general_log = 1", "SET GLOBAL long_query_time = 0",
 		"TRUNCATE mysql.slow_log", "SET GLOBAL slow_query_log = 1")
 	work := open(t, s, "pair")
 	work.SetMaxOpenConns(1)
 	exec(t, work, "SELECT * FROM t WHERE a = 11", "SELECT *\nFROM t\nWHERE a = 12", "UPDATE t SET b = 1 WHERE a = 13")
+	logged(t, work)
 	exec(t, db, "SET GLOBAL general_log = 0", "SET GLOBAL slow_query_log = 0", "SET GLOBAL log_output = 'FILE'", "SET GLOBAL long_query_time = 10")
 
 	f, err := OpenLog(name, 0)
@@ -84,7 +87,9 @@ func TestOtherInputsOfARealServer(t *testing.T) {
 	if texts[1] != "SELECT *\nFROM t\nWHERE a = 12" {
 		t.Errorf("slow_log: %q", texts)
 	}
-	if _, err := NewTableSource(context.Background(), s.DSN(""), true); err != nil {
-		t.Errorf("history of performance_schema: %v", err)
+	history, err := NewTableSource(context.Background(), s.DSN(""), true)
+	if err != nil {
+		t.Fatalf("history of performance_schema: %v", err)
 	}
+	history.Close()
 }

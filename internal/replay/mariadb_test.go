@@ -83,6 +83,13 @@ func exec(t testing.TB, db *sql.DB, statements ...string) {
 	}
 }
 
+// logged returns when what the session of a pool with one connection sent is in the slow log: a server answers a statement first,
+// and logs it before it reads the next one.
+func logged(t testing.TB, work *sql.DB) {
+	t.Helper()
+	exec(t, work, "SET long_query_time = 10") // itself not slow
+}
+
 // listed is a source of entries in memory.
 type listed struct {
 	entries []slowlog.Entry

@@ -74,6 +74,7 @@ func TestAPrimarysLogIsReplayed(t *testing.T) {
 	work.SetMaxOpenConns(1)
 	exec(t, work, "SELECT * FROM t WHERE a = 5", "SELECT COUNT(*) FROM t WHERE b = 7", "UPDATE t SET b = b + 1 WHERE a = 9", "INSERT INTO t VALUES (5000, 3)", "DELETE FROM t WHERE a = 5000",
 		"SELECT * FROM t WHERE a = 6 FOR UPDATE", "SET NAMES latin1", "SELECT 'gr\xfc\xdfe'")
+	logged(t, work)
 	exec(t, db, "SET GLOBAL slow_query_log = 0", "SET GLOBAL long_query_time = 10", "SET GLOBAL read_only = 1")
 	defer exec(t, db, "SET GLOBAL read_only = 0")
 	var before, after int64
