@@ -50,7 +50,7 @@ type governor struct {
 	missed   int64     // misses that credit was given for
 	inFlight int       // reads of the load
 
-	lightBudget, lightRaise float64 // see raiseLight; 0: not known
+	lightBudget, lightRaise, lightPart float64 // see raiseLight; 0: not known
 
 	ended chan struct{} // has room for one: a read ended, ask again
 }
@@ -85,6 +85,9 @@ const (
 	// In light situations the budget is raised by raiseLight until misses wait most of the time, and then lowered by lightLess: were all
 	// gone that the disk can do, it would be full whenever a miss comes.
 	raiseLight, lightLess = 1.25, 0.75
+	// lightMost is the part of what a disk has shown beside contending misses, bytes and operations, that all may use in light situations
+	// afterwards; it shrinks by lightShrink when that makes misses wait.
+	lightMost, lightShrink = 0.9, 0.9
 	// burst is how much of its ration a load may save up while the disk does not answer.
 	burst = 150 * time.Millisecond
 	// aboveFloor is how much more than a small floor is aimed at.
@@ -98,7 +101,7 @@ const (
 )
 
 func newGovernor(c *[classes]counters, sched *scheduler) *governor {
-	g := &governor{counters: c, sched: sched, ended: make(chan struct{}, 1)}
+	g := &governor{counters: c, sched: sched, lightPart: lightMost, ended: make(chan struct{}, 1)}
 	g.around.Store(aroundUnit)
 	g.floor.Store(DefaultFloor)
 	return g
@@ -122,7 +125,9 @@ func (g *governor) admit(now time.Time, earned float64) (size, free int, again t
 	case g.starved():
 	case g.situation == light && g.inFlight > 0 && now.Sub(g.lastMiss) < quietAfter:
 		return 0, 0, quietAfter
-	case g.situation == contended && (g.judge.probing() || g.credit < 1), g.situation == light && g.history.ticks == 0:
+	case g.situation == contended && g.judge.probing(), g.situation == light && g.history.ticks == 0:
+		return 0, 0, askAgain
+	case g.credit < 1 && (g.situation == contended || g.situation == light && g.judge.mostOps > 0):
 		return 0, 0, askAgain
 	case g.situation != idle && g.tokens < float64(size):
 		return 0, 0, askAgain
@@ -179,7 +184,7 @@ func (g *governor) tickOver(now time.Time) {
 	g.judge.tickOver(&g.history, g.situation, was != g.situation)
 	if g.situation == contended && g.judge.alone.took > 0 && !g.judge.probing() && g.judge.alone.waiting() < lightAt {
 		g.situation = light // it was the load itself that made misses wait
-		g.lightBudget, g.lightRaise = g.lightBudget*lightLess, 1+raiseSlow
+		g.lightBudget, g.lightRaise, g.lightPart = g.lightBudget*lightLess, 1+raiseSlow, g.lightPart*lightShrink
 	}
 	if g.situation == light {
 		g.raiseLight()
@@ -187,10 +192,13 @@ func (g *governor) tickOver(now time.Time) {
 	g.around.Store(int32(g.judge.around * aroundUnit))
 }
 
-// raiseLight finds out how much may be read in light situations.
+// raiseLight finds out how much may be read in light situations. Where misses have contended before, what the disk can do is known:
+// to try more than that would make some of the last misses late.
 func (g *governor) raiseLight() {
 	m := g.history.mean(judgeTicks)
 	switch {
+	case g.judge.mostOps > 0: // there was contention, so it is known
+		g.lightBudget = g.lightPart * g.judge.mostBytes
 	case g.lightBudget == 0:
 		g.lightBudget, g.lightRaise = m.bytes(), raiseLight
 	case g.history.ticks%judgeTicks == 0 && m.bytes() > used*g.lightBudget:
@@ -200,13 +208,18 @@ func (g *governor) raiseLight() {
 
 // fill adds to the ration what time and misses have brought.
 func (g *governor) fill(now time.Time, t totals) {
-	g.credit = min(g.credit+float64(t.misses-g.missed)*g.opsShare(), contendedDepth)
+	took := now.Sub(g.filled).Seconds()
+	credit := float64(t.misses-g.missed) * g.opsShare()
+	if g.situation == light {
+		credit = max(credit, (g.lightPart*g.judge.mostOps-g.history.mean(judgeTicks).missOps())*took)
+	}
+	g.credit = min(g.credit+credit, contendedDepth)
 	g.missed = t.misses
 	rate := g.rate()
 	if g.judge.probing() {
 		rate = 0
 	}
-	g.tokens = min(g.tokens+rate*now.Sub(g.filled).Seconds(), max(rate*burst.Seconds(), mostRead))
+	g.tokens = min(g.tokens+rate*took, max(rate*burst.Seconds(), mostRead))
 	g.filled = now
 }
 
@@ -240,7 +253,8 @@ func (g *governor) shape() (size, depth int) {
 		size, depth = mostRead, contendedDepth
 		if ops := g.judge.missOps(&g.history) * g.opsShare(); ops > 0 {
 			rate := g.rate()
-			size = int(min(max(rate/ops, leastRead), rate*burst.Seconds(), mostRead))
+			// What is not spent, because some of the pages in a read are there already, makes the next reads larger.
+			size = int(min(max(rate/ops, g.tokens/contendedDepth, leastRead), rate*burst.Seconds(), mostRead))
 			size = max(size, smallRead)
 		}
 	case light:

@@ -52,6 +52,8 @@ const (
 	leastMisses = 64
 	// probeEvery is how old, in ticks, a probe may get.
 	probeEvery = 60
+	// surprise: so many times the most operations seen are looked at longer.
+	surprise = 1.1
 	// youngTicks: a probe younger than that is believed without another one.
 	youngTicks = 15
 	// patience: misses are hurt when they take so much longer than alone, and so many fewer of them end. opsShare alone costs
@@ -68,16 +70,18 @@ const (
 	fastTicks = 3
 	// aboveMost: once it was too much it is raised no further than to so many times what the disk has shown. What it cannot move makes
 	// misses wait, until they are hurt and it is lowered again.
-	aboveMost = 1.02
+	aboveMost = 1.3
 	// restTicks: after it was lowered the budget stays for so many ticks.
 	restTicks = 15
 	// mostEarned bounds the patience that a load earns by the misses that it spares.
 	mostEarned = 0.10
 	// used: a budget is raised only if so much of it was used.
 	used = 0.9
-	// aroundShare of the budget beyond that goes to the neighbours of misses, the rest to the load. A neighbour costs no operation
-	// and makes no queue; but those whom nobody misses the neighbours of would never come.
-	aroundShare = 0.6
+	// Of a budget that is aroundFrom times what misses take alone or more, aroundShare of what lies beyond goes to the neighbours of
+	// misses, which is nearly all when the disk is full: a neighbour costs no operation, makes no queue, and is not there yet, where the
+	// load reads through pages that are. But those whom nobody misses the neighbours of would never come; and while little is to be had,
+	// a load is easier to stop than readers are whose every read is longer.
+	aroundFrom, aroundShare = 1.4, 1.15
 	// alike are numbers that differ by less.
 	alike = 0.96
 	// mostAround bounds the neighbours, in pages.
@@ -89,7 +93,7 @@ func (j *judge) probing() bool { return j.probe }
 // tickOver looks at the tick that has just ended.
 func (j *judge) tickOver(h *history, s situation, entered bool) {
 	j.age++
-	j.mostBytes = max(j.mostBytes, h.mean(judgeTicks).bytes())
+	j.mostBytes = max(j.mostBytes, h.mean(pastTicks).bytes())
 	j.around = 1
 	if s != contended {
 		j.probe = false
@@ -100,19 +104,25 @@ func (j *judge) tickOver(h *history, s situation, entered bool) {
 		j.alone = span{}
 		j.begin(h, span{})
 	case j.probing():
-		if n := h.since(); n >= probeTicks && enough(h.mean(n-1)) {
+		if n := h.since(); n >= probeTicks && enough(h.mean(n-1)) && (j.plausible(h.mean(n-1)) || n >= pastTicks) {
 			j.compare(h, h.mean(n-1))
 		}
 	case h.since() >= j.rest && enough(h.recent(judgeTicks)):
 		j.look(h)
 	}
 	if base := j.missOps(h) * page.Size; base > 0 && !j.probing() && j.bound != BoundBytes {
-		j.around = min(1+aroundShare*max(j.budget/base-beginWith, 0), mostAround)
+		j.around = min(1+aroundShare*max(j.budget/base-aroundFrom, 0), mostAround)
 	}
 }
 
 // enough says whether there were misses enough to judge by, or none will come soon.
 func enough(m span) bool { return m.misses >= leastMisses || m.took >= pastTicks*tickLen*9/10 }
+
+// plausible says whether no more operations ended than the disk has ever shown, or little more. A machine that was busy otherwise
+// makes a disk look faster behind a pause than it is; a longer look does not.
+func (j *judge) plausible(alone span) bool {
+	return j.mostOps == 0 || alone.ops() <= surprise*j.mostOps
+}
 
 // begin begins a probe, before which things were as told.
 func (j *judge) begin(h *history, before span) {

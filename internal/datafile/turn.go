@@ -2,6 +2,7 @@ package datafile
 
 import (
 	"context"
+	"math/bits"
 	"math/rand/v2"
 	"time"
 
@@ -60,8 +61,16 @@ func (t Turn) DoneElsewhere(read int) {
 // inMemory, in bytes a second, is faster than the disks that loads have to share.
 const inMemory = 2e9
 
-// Around is how many pages a miss should read when its neighbours are wanted too; 1: itself. It is not the same for all misses.
-func (s *Set) Around() int { return int(s.gov.around.Load()+rand.Int32N(aroundUnit)) / aroundUnit }
+// Around is how many pages a miss should read when its neighbours are wanted too; 1: itself. It is a power of two, so that blocks lie in
+// one another, and not the same for all misses.
+func (s *Set) Around() int {
+	around := s.gov.around.Load()
+	n := int32(1) << (bits.Len32(uint32(around/aroundUnit)) - 1)
+	if rand.Int32N(n*aroundUnit) < around-n*aroundUnit {
+		n *= 2
+	}
+	return int(n)
+}
 
 // SetFloor says how many percent of the bytes that the disk moves a load gets at least.
 func (s *Set) SetFloor(percent int) { s.gov.floor.Store(int64(percent)) }
