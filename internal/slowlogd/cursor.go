@@ -44,6 +44,7 @@ type piece struct {
 // for what is far behind may have it: its bound is counted from there.
 func newCursor(f *follower, seg *segment, at mark, maxBehind int64) *cursor {
 	c := &cursor{f: f, seg: seg, at: at}
+	f.enter()
 	if maxBehind > 0 {
 		c.maxBehind = maxBehind + max(c.behind(), 0)
 	}
@@ -56,6 +57,7 @@ func (c *cursor) close() {
 	defer c.mu.Unlock()
 	c.leave()
 	c.seg.release()
+	c.f.leave()
 }
 
 // leave ends what belongs to one segment.

@@ -23,11 +23,12 @@ const (
 	DefaultLook  = time.Second            // how often the files are looked at without being told to
 	DefaultGrace = 250 * time.Millisecond // rule 2
 	gather       = 5 * time.Millisecond   // what is written within it is read together; when nothing was, what looks ended is ended
-	gatherMuch   = 10 * time.Millisecond  // the same where much comes: the last entry of a piece waits for the next one, few do
+	gatherMuch   = 16 * time.Millisecond  // the same where much comes: the last entry of a piece waits for the next one, few do
+	gatherAlone  = 100 * time.Millisecond // the same where there is no client that could wait
 )
 
-// much is how many bytes that come together are so many that less than one in a hundred entries waits for the next piece.
-const much = 16 << 10
+// much is how many entries are so many in a piece that at most one in a hundred waits for the next one.
+const much = 100
 
 // tailBytes before the reading position are compared to notice a truncation (rule 5).
 const tailBytes = 64
@@ -47,17 +48,20 @@ type follower struct {
 	truncations int64
 	entries     int64
 	bytes       int64
+	clients     int
 
-	events <-chan fsnotify.Event // what happened to the file; nil: nobody tells. Of the follower alone, like what is below
-	known  []print               // files that were followed, lately
-	birth  time.Time             // files that were there before are no news
+	arrived chan struct{}         // has one in it when a client came
+	events  <-chan fsnotify.Event // what happened to the file; nil: nobody tells. Of the follower alone, like what is below
+	known   []print               // files that were followed, lately
+	birth   time.Time             // files that were there before are no news
 }
 
 // knownFiles is how many files are remembered that were followed.
 const knownFiles = 2048
 
 func newFollower(path string, look, grace time.Duration, log *slog.Logger) *follower {
-	return &follower{path: path, look: look, grace: grace, log: log, waiting: "the file is being opened", changed: make(chan struct{})}
+	return &follower{path: path, look: look, grace: grace, log: log, waiting: "the file is being opened",
+		changed: make(chan struct{}), arrived: make(chan struct{}, 1)}
 }
 
 // notify tells everybody that something changed. The caller holds mu.
@@ -71,6 +75,32 @@ func (f *follower) current() (*segment, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.cur, f.changed
+}
+
+// enter and leave count the clients. What came while there was none is read for the first one at once.
+func (f *follower) enter() {
+	f.mu.Lock()
+	f.clients++
+	f.mu.Unlock()
+	select {
+	case f.arrived <- struct{}{}:
+	default:
+	}
+}
+
+func (f *follower) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.clients--; f.clients < 0 {
+		panic("BUG: slowlogd: a client left once too often")
+	}
+}
+
+// alone says that there is no client.
+func (f *follower) alone() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.clients == 0
 }
 
 // setWaiting notes why nothing is read, or that all is well.
@@ -274,13 +304,20 @@ func (f *follower) follow(ctx context.Context, seg *segment) (next *os.File, err
 	}
 	r := slowlog.NewReader(src, slowlog.Options{Offset: start.offset, Schema: st.schema, SchemaKnown: st.known, Time: st.time, MaxText: markSpacing})
 	var e slowlog.Entry
-	at, published := start, start
-	publish := func() {
-		if at.offset == published.offset {
+	at, marked, published := start, start, start
+	setMark := func() {
+		if at.offset == marked.offset {
 			return
 		}
 		name, known := r.Schema()
 		seg.publish(at, state{string(name), known, string(r.Time())})
+		marked = at
+	}
+	publish := func() { // once in a piece: to wake clients is most of what a piece costs
+		setMark()
+		if at.offset == published.offset {
+			return
+		}
 		f.mu.Lock()
 		f.bytes += at.offset - published.offset
 		f.entries += at.entries - published.entries
@@ -288,14 +325,17 @@ func (f *follower) follow(ctx context.Context, seg *segment) (next *os.File, err
 		f.mu.Unlock()
 		published = at
 	}
-	src.drained = publish
+	src.drained = func() int64 {
+		publish()
+		return at.entries
+	}
 	torn := false
 	for {
 		switch err := r.Next(&e); {
 		case err == nil:
 			at = mark{e.End, at.entries + 1}
-			if torn = e.Kind == slowlog.Partial; at.offset-published.offset >= markSpacing {
-				publish()
+			if torn = e.Kind == slowlog.Partial; at.offset-marked.offset >= markSpacing {
+				setMark()
 			}
 		case errors.Is(err, slowlog.ErrQuiet):
 			at.offset = max(at.offset, r.Offset()) // a banner without an entry behind it
@@ -345,15 +385,17 @@ type source struct {
 	pos  int64
 	tail []byte // the last bytes before pos
 
-	drained  func()    // is called when all that was read is understood
-	read     time.Time // when the last bytes came
-	short    int       // how many they were, if they were all there was
-	told     bool      // ErrQuiet was returned since the last byte
-	waited   bool      // time passed since the last byte: the file may have been truncated
-	newSince time.Time // a newer file has something in it
-	next     *os.File  // the newer file: what is in this one now is all
-	ended    bool      // that was read
-	note     string    // for clients, at the end
+	drained  func() int64 // is called when all that was read is understood; it tells how many entries that is
+	read     time.Time    // when the last bytes came
+	short    bool         // they were all there was
+	gathered time.Time    // when the bytes came behind which was gathered last
+	entries  int64        // that were understood then
+	told     bool         // ErrQuiet was returned since the last byte
+	waited   bool         // time passed since the last byte: the file may have been truncated
+	newSince time.Time    // a newer file has something in it
+	next     *os.File     // the newer file: what is in this one now is all
+	ended    bool         // that was read
+	note     string       // for clients, at the end
 }
 
 // remember reads the bytes before the start.
@@ -369,9 +411,9 @@ func (s *source) remember() error {
 // Read returns what the file has, ErrQuiet when nothing came for a while, and EOF when nothing will. Behind bytes that were the
 // last ones it gathers before it looks again, so that what it costs to look grows with time and not with what is written.
 func (s *source) Read(p []byte) (int, error) {
-	s.drained()
-	if s.short > 0 && !s.ended {
-		if err := s.gather(); err != nil {
+	entries := s.drained()
+	if s.short && !s.ended {
+		if err := s.gather(entries); err != nil {
 			return 0, err
 		}
 	}
@@ -386,9 +428,7 @@ func (s *source) Read(p []byte) (int, error) {
 		n, err := s.seg.readAt(p, s.pos)
 		if n > 0 {
 			s.took(p[:n])
-			if s.short = n; n == len(p) {
-				s.short = 0
-			}
+			s.short = n < len(p)
 			return n, nil
 		}
 		if err != nil && err != io.EOF && !errors.Is(err, os.ErrClosed) {
@@ -422,21 +462,26 @@ func (s *source) Read(p []byte) (int, error) {
 	}
 }
 
-// gather lets a while pass since the last bytes came.
-func (s *source) gather() error {
+// gather lets a while pass since the last bytes came, which ended so many entries.
+func (s *source) gather(entries int64) error {
 	d := gather
-	if s.short >= much {
+	switch {
+	case s.f.alone():
+		d = gatherAlone
+	case time.Duration(entries-s.entries)*(gatherMuch/much) >= s.read.Sub(s.gathered): // so many will come meanwhile
 		d = gatherMuch
 	}
-	s.short, s.waited = 0, true
+	s.short, s.waited = false, true
 	t := time.NewTimer(time.Until(s.read.Add(d)))
 	defer t.Stop()
 	select {
 	case <-s.ctx.Done():
 		return s.ctx.Err()
+	case <-s.f.arrived:
 	case <-t.C:
-		return nil
 	}
+	s.gathered, s.entries = s.read, entries
+	return nil
 }
 
 func (f *follower) waitingFor() bool {
