@@ -82,6 +82,8 @@ const (
 	// load reads through pages that are. But those whom nobody misses the neighbours of would never come; and while little is to be had,
 	// a load is easier to stop than readers are whose every read is longer.
 	aroundFrom, aroundShare = 1.4, 1.15
+	// fullBytes: a disk that moves less than so much of the most that it has moved is not short of bytes.
+	fullBytes = 0.7
 	// alike are numbers that differ by less.
 	alike = 0.96
 	// mostAround bounds the neighbours, in pages.
@@ -162,6 +164,13 @@ func (j *judge) weigh() {
 	}
 	det := o0*b1 - o1*b0
 	a, b := max((b1-b0)/det, 0), max((o0-o1)/det, 0)
+	if b0 < fullBytes*j.mostBytes {
+		j.bound = BoundOps // whatever the two moments say: misses alone are far from all the bytes that it can move
+		if a > 0 && b > 0 {
+			j.opBytes = min(a/b, mostRead)
+		}
+		return
+	}
 	switch {
 	case det <= 0 || a == 0: // fewer operations and not more bytes: only bytes count
 		j.opBytes, j.bound = 1, BoundBytes
