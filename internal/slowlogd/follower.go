@@ -23,7 +23,7 @@ const (
 	DefaultLook  = time.Second            // how often the files are looked at without being told to
 	DefaultGrace = 250 * time.Millisecond // rule 2
 	gather       = 5 * time.Millisecond   // what is written within it is read together; when nothing was, what looks ended is ended
-	gatherMuch   = 16 * time.Millisecond  // the same where much comes: the last entry of a piece waits for the next one, few do
+	gatherMuch   = 14 * time.Millisecond  // the same where much comes: the last entry of a piece waits for the next one, few do
 	gatherAlone  = 100 * time.Millisecond // the same where there is no client that could wait
 )
 
