@@ -64,13 +64,16 @@ const (
 	// The budget is beginWith times what the misses took alone, at least. It is multiplied by raiseFast until it is too much, then by lower
 	// and, from nearKnee of what was left then, raised by raiseSlow of itself, twice as much each time that does no harm.
 	beginWith, raiseFast, raiseSlow, lower, nearKnee = 1.2, 1.12, 0.02, 0.96, 0.95
+	// Beyond farFrom times what the misses took alone, raiseNear is the step instead: with neighbours a budget that is too large takes from
+	// the misses at once.
+	farFrom, raiseNear = 2, 1.05
 	// mostSlow bounds what raiseSlow grows to.
 	mostSlow = 0.06
 	// fastTicks is how many ticks are judged together while it is raised fast.
 	fastTicks = 3
 	// aboveMost: once it was too much it is raised no further than to so many times what the disk has shown. What it cannot move makes
 	// misses wait, until they are hurt and it is lowered again.
-	aboveMost = 1.3
+	aboveMost = 1.05
 	// restTicks: after it was lowered the budget stays for so many ticks.
 	restTicks = 15
 	// mostEarned bounds the patience that a load earns by the misses that it spares.
@@ -81,7 +84,7 @@ const (
 	// misses, which is nearly all when the disk is full: a neighbour costs no operation, makes no queue, and is not there yet, where the
 	// load reads through pages that are. But those whom nobody misses the neighbours of would never come; and while little is to be had,
 	// a load is easier to stop than readers are whose every read is longer.
-	aroundFrom, aroundShare = 1.4, 1.15
+	aroundFrom, aroundShare, aroundMost = 1.4, 1.15, 0.85
 	// fullBytes: a disk that moves less than so much of the most that it has moved is not short of bytes.
 	fullBytes = 0.7
 	// alike are numbers that differ by less.
@@ -113,7 +116,8 @@ func (j *judge) tickOver(h *history, s situation, entered bool) {
 		j.look(h)
 	}
 	if base := j.missOps(h) * page.Size; base > 0 && !j.probing() && j.bound != BoundBytes {
-		j.around = min(1+aroundShare*max(j.budget/base-aroundFrom, 0), mostAround)
+		wide := j.budget / base
+		j.around = max(min(1+aroundShare*max(wide-aroundFrom, 0), aroundMost*wide, mostAround), 1)
 	}
 }
 
@@ -219,7 +223,11 @@ func (j *judge) look(h *history) {
 // raise lets more be read. Near what was too much before it goes slowly.
 func (j *judge) raise() {
 	if j.knee == 0 || j.budget < nearKnee*j.knee {
-		j.budget *= raiseFast
+		step := raiseFast
+		if j.budget > farFrom*j.alone.bytes() {
+			step = raiseNear
+		}
+		j.budget *= step
 		return
 	}
 	j.budget = max(j.budget, min(j.budget*(1+j.step), aboveMost*j.mostBytes))
