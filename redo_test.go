@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -221,4 +223,64 @@ func largestSpace(t *testing.T, disk *file.Mem) (name string) {
 		f.Close()
 	}
 	return name
+}
+
+// heldPass is a disk on which the one pass over a log stands still: its reads are as long as a turn, others much shorter or 1 MiB.
+type heldPass struct {
+	*file.Mem
+	held chan struct{} // closed when such a read came
+	once *sync.Once
+	free chan struct{} // closed when they may go on
+}
+
+type heldFile struct {
+	file.File
+	d heldPass
+}
+
+func (d heldPass) OpenFile(name string, flag file.OpenFlag, perm fs.FileMode) (file.File, error) {
+	f, err := d.Mem.OpenFile(name, flag, perm)
+	if err == nil && flag&file.Exact != 0 {
+		f = heldFile{f, d}
+	}
+	return f, err
+}
+
+func (f heldFile) ReadAt(p []byte, off int64) (int, error) {
+	if len(p) >= 64<<10 && len(p) <= 512<<10 {
+		f.d.once.Do(func() { close(f.d.held) })
+		<-f.d.free
+	}
+	return f.File.ReadAt(p, off)
+}
+
+// TestBlockingPrewarmKeepsItsLimit: a log that takes long to read, which is done before the load, is within the limit.
+func TestBlockingPrewarmKeepsItsLimit(t *testing.T) {
+	d := heldPass{dirtyDisk(t, 4000), make(chan struct{}), new(sync.Once), make(chan struct{})}
+	o := dirtyOptions(d.Mem)
+	o.fs, o.Prewarm, o.PrewarmLimit = d, PrewarmBlocking, 10*time.Millisecond
+	go func() { // a start that waits for the pass all the same fails here, instead of never
+		select {
+		case <-time.After(watchdogAfter):
+			t.Error("the start waits for the log beyond its limit")
+		case <-t.Context().Done():
+		}
+		close(d.free)
+	}()
+	db, err := Open(context.Background(), memDir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-db.logRead:
+		t.Error("the log has been read, so nothing was held")
+	case <-d.held:
+	case <-time.After(watchdogAfter):
+		t.Error("nobody reads the log")
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }

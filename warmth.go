@@ -127,8 +127,13 @@ func (s *start) prewarm(ctx context.Context) {
 		})
 	}
 	if db.opts.Prewarm == PrewarmBlocking {
-		<-db.warming
-		db.warmer.Wait(ctx, db.opts.PrewarmLimit)
+		ctx, cancel := context.WithTimeout(ctx, db.opts.PrewarmLimit)
+		defer cancel()
+		select { // the log is read first, which is within the limit, too
+		case <-db.warming:
+			db.warmer.Wait(ctx, db.opts.PrewarmLimit)
+		case <-ctx.Done():
+		}
 	}
 }
 
