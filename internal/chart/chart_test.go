@@ -147,3 +147,13 @@ func TestWrapKeepsANumberWithItsUnit(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestAnAxisOfZerosBeginsAtZero(t *testing.T) {
+	p, err := Lines{X: "s", Y: "pages", Lines: []Line{{"idle", Hearth, false, []Point{{0, 0}, {9, 0}}}}}.plot(themes[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Y.Min != 0 || p.Y.Max != 1 {
+		t.Errorf("got an axis from %v to %v, want 0 to 1", p.Y.Min, p.Y.Max)
+	}
+}

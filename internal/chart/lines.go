@@ -156,7 +156,9 @@ func (l Lines) plot(t theme) (*plot.Plot, error) {
 		p.Y.Max = math.Pow(10, math.Ceil(math.Log10(p.Y.Max)))
 	} else {
 		p.Y.Min = min(0, p.Y.Min)
-		p.Y.Max *= 1.05
+		if p.Y.Max *= 1.05; p.Y.Max == 0 { // nothing but zeros: without this the axis goes from -1 to 1
+			p.Y.Max = 1
+		}
 		p.Y.Tick.Marker = round{}
 	}
 	for _, m := range l.Marks {

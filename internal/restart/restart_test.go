@@ -292,3 +292,19 @@ func TestServedIn(t *testing.T) {
 		t.Error("eleven seconds were not measured")
 	}
 }
+
+// What a load did minutes ago says nothing of the restart.
+func TestWarmIsOfTheLastMinute(t *testing.T) {
+	line := &Timeline{Stop: 1e12}
+	for s := -300; s < 0; s++ {
+		done := int64(9000)
+		if s >= -warmSeconds {
+			done = 5000
+		}
+		begin := line.Stop + int64(s)*1e9
+		line.Ticks = append(line.Ticks, Tick{Begin: begin, End: begin + 1e9, Done: done})
+	}
+	if got := line.Warm(); got != 5000 {
+		t.Errorf("got %v requests a second before, want the 5000 of the last minute", got)
+	}
+}

@@ -61,7 +61,12 @@ func (t *Timeline) Seconds() []Second {
 	return all
 }
 
-// Warm is the median of the seconds before the stop, in requests per second; the first is left out, it may be cut.
+// warmSeconds: what a restart is held against is what was just before it. A load that runs for minutes to fill a log begins
+// with other figures: nothing has to be written back yet.
+const warmSeconds = 60
+
+// Warm is the median of the last seconds before the stop, warmSeconds at most, in requests per second; the first of all is left out, it may
+// be cut.
 func (t *Timeline) Warm() float64 {
 	var before []float64
 	for _, s := range t.Seconds() {
@@ -75,6 +80,7 @@ func (t *Timeline) Warm() float64 {
 	if len(before) == 0 {
 		return 0
 	}
+	before = before[max(0, len(before)-warmSeconds):]
 	slices.Sort(before)
 	return before[len(before)/2]
 }
