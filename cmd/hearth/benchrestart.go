@@ -52,7 +52,7 @@ type benchRestartVerb struct {
 
 	Stops    []string `enum:"kill,clean" placeholder:"HOW,..." help:"How a process ends: kill, clean. Default: both embedded, kill of servers."`
 	Memories []string `enum:"kept,dump,physical,cold" default:"kept,dump,cold" help:"Embedded: what the next one finds: its memory kept, a heat dump, the same loaded in physical order, nothing (cold)."`
-	Spreads  []string `enum:"uniform,zipf" placeholder:"HOW,..." help:"Which rows are read: uniform, zipf (theta 0.99). Default: both embedded, uniform of servers."`
+	Spreads  []string `enum:"uniform,zipf,latest" placeholder:"HOW,..." help:"Which rows are read: uniform; zipf (theta 0.99), from anywhere in the table; latest, by the same law, the newest the most. Default: the first two embedded, uniform of servers."`
 
 	IOPS int64 `name:"iops" help:"Hold the disk to so many operations per second after the restart. Needs root." placeholder:"N"`
 	MBps int64 `name:"mbps" help:"Hold the disk to so many MB (10^6 bytes) per second after the restart. Needs root." placeholder:"N"`
@@ -120,7 +120,7 @@ func (v *benchRestartVerb) Run(ctx context.Context) (err error) {
 		Dir: v.Dir, Bytes: int64(v.Size), Pool: int64(v.Pool), Readers: v.Readers, Rate: v.Rate,
 		Before: cmp.Or(v.Before, defaultRestartBefore), After: cmp.Or(v.After, defaultRestartAfter),
 		Disk: v.disk(), Seed: v.Seed, Stops: orAll(v.Stops, bench.RestartStops), Memories: v.Memories,
-		Spreads: orAll(v.Spreads, bench.RestartSpreads), Picture: v.Picture, Timeline: timeline,
+		Spreads: orAll(v.Spreads, []string{bench.SpreadUniform, bench.SpreadZipf}), Picture: v.Picture, Timeline: timeline,
 		Child: func(ctx context.Context) *exec.Cmd {
 			return exec.CommandContext(ctx, self, "bench", "restart-child")
 		},

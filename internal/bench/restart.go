@@ -28,7 +28,7 @@ type RestartConfig struct {
 
 	Stops    []string // StopKill, StopClean
 	Memories []string // MemoryKept, MemoryDump, MemoryPhysical, MemoryCold
-	Spreads  []string // SpreadUniform, SpreadZipf
+	Spreads  []string // SpreadUniform, SpreadZipf, SpreadLatest
 
 	// Picture, when given, is the path, without an extension, of the pictures; the spread is added.
 	Picture string
@@ -56,7 +56,8 @@ const (
 // Which rows are read.
 const (
 	SpreadUniform = "uniform"
-	SpreadZipf    = "zipf" // theta 0.99
+	SpreadZipf    = "zipf"   // theta 0.99, the rows in demand anywhere in the table
+	SpreadLatest  = "latest" // the same, the newest row the most in demand, as in YCSB
 )
 
 // punctual is how fast a read that arrives has to be answered, in the open loop.
@@ -101,6 +102,7 @@ func Restart(ctx context.Context, cfg RestartConfig, out Output) (err error) {
 		return err
 	}
 	for _, spread := range cfg.Spreads {
+		r.heats, r.ideal = nil, nil
 		var lines []*restart.Timeline
 		var cases []restartCase
 		for _, memory := range cfg.Memories {
@@ -255,7 +257,7 @@ func settled(t *restart.Timeline, seconds int, punctual bool) bool {
 var (
 	RestartStops    = []string{StopKill, StopClean}
 	RestartMemories = []string{MemoryKept, MemoryDump, MemoryPhysical, MemoryCold}
-	RestartSpreads  = []string{SpreadUniform, SpreadZipf}
+	RestartSpreads  = []string{SpreadUniform, SpreadZipf, SpreadLatest}
 )
 
 // Validate says what cannot be measured.

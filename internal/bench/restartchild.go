@@ -158,10 +158,7 @@ func (c *restartChild) warmAll(ctx context.Context) error {
 func (c *restartChild) load(ctx context.Context) {
 	o := c.order
 	r := rows{n: o.Rows}
-	var z *zipf
-	if o.Spread == SpreadZipf {
-		z = newZipf(o.Rows, restartTheta)
-	}
+	z := newSpread(o.Spread, o.Rows)
 	readers := o.Readers
 	if o.Rate > 0 {
 		readers = max(readers, openReaders)

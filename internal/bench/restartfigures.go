@@ -79,10 +79,10 @@ func worstSecond(a, b *restart.Timeline) (float64, bool) {
 // reads that needed no page from the disk, over the share of reads that go to the k hottest pages, k the pages in memory in
 // the middle of the second. The smallest ratio of all seconds in which the load was still going on.
 func (r *restarts) worstHits(c restartCase, t *restart.Timeline) (float64, bool) {
-	if c.spread != SpreadZipf || c.memory != MemoryDump && c.memory != MemoryPhysical {
+	if c.spread == SpreadUniform || c.memory != MemoryDump && c.memory != MemoryPhysical {
 		return 0, false
 	}
-	ideal := r.idealHits()
+	ideal := r.idealHits(c.spread)
 	worst, last := math.Inf(1), map[string]float64(nil)
 	var done float64
 	for _, k := range t.Ticks {
@@ -105,26 +105,32 @@ func (r *restarts) worstHits(c restartCase, t *restart.Timeline) (float64, bool)
 
 // paper is the best load that there could be in a restart, where reads arrive by zipf's law and the disk is known.
 func (r *restarts) paper(c restartCase) (paperLoad, bool) {
-	l := paperLoad{physical: c.memory == MemoryPhysical, rate: r.cfg.Rate, disk: r.cfg.Disk}
-	if c.spread != SpreadZipf || c.memory != MemoryDump && !l.physical || l.rate == 0 || l.disk.IOPS == 0 || l.disk.BytesPerSecond == 0 {
+	l := paperLoad{rate: r.cfg.Rate, disk: r.cfg.Disk}
+	if c.memory == MemoryPhysical {
+		l.order = anywhere
+		if c.spread == SpreadLatest {
+			l.order = hottestLast
+		}
+	}
+	if c.spread == SpreadUniform || c.memory != MemoryDump && c.memory != MemoryPhysical || l.rate == 0 || l.disk.IOPS == 0 || l.disk.BytesPerSecond == 0 {
 		return l, false
 	}
-	l.heats = r.pageHeats()
+	l.heats = r.pageHeats(c.spread)
 	return l, true
 }
 
 // pageHeats is the part of the reads that goes to each page of the table, from hot to cold.
-func (r *restarts) pageHeats() []float64 {
+func (r *restarts) pageHeats(spread string) []float64 {
 	if r.heats == nil {
-		r.heats = newZipf(r.rows().n, restartTheta).pages(r.pageRows)
+		r.heats = newSpread(spread, r.rows().n).pages(r.pageRows)
 	}
 	return r.heats
 }
 
 // idealHits [k] is the part of the reads that go to the k hottest pages.
-func (r *restarts) idealHits() []float64 {
+func (r *restarts) idealHits(spread string) []float64 {
 	if r.ideal == nil {
-		heats := r.pageHeats()
+		heats := r.pageHeats(spread)
 		r.ideal = make([]float64, len(heats)+1)
 		for k, h := range heats {
 			r.ideal[k+1] = r.ideal[k] + h

@@ -66,9 +66,7 @@ type rowsWork struct {
 
 func newRowsWork(cfg ServerRestartConfig, c ServerCase) *rowsWork {
 	w := &rowsWork{cfg: cfg, c: c, rows: cfg.rows()}
-	if c.Spread == SpreadZipf {
-		w.zipf = newZipf(w.rows, restartTheta)
-	}
+	w.zipf = newSpread(c.Spread, w.rows)
 	return w
 }
 

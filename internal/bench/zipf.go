@@ -11,13 +11,25 @@ import (
 // theta below 1, which math/rand cannot. The method is of Gray et al., "Quickly
 // Generating Billion-Record Synthetic Databases" (1994); YCSB uses the same. Different
 // from YCSB, drawn numbers are spread over the table by a multiplicative step, not a
-// hash, so that no two of them fall onto the same row.
+// hash, so that no two of them fall onto the same row; or they count from the newest row
+// back, which is YCSB's "latest".
 type zipf struct {
 	n                 int
 	theta             float64
 	alpha, zetan, eta float64
 	half              float64
 	step              int
+	newest            bool // number k is the row k before the last, instead of one anywhere
+}
+
+// newSpread draws the rows of a restart's load; nil where all are alike.
+func newSpread(spread string, n int) *zipf {
+	if spread != SpreadZipf && spread != SpreadLatest {
+		return nil
+	}
+	z := newZipf(n, restartTheta)
+	z.newest = spread == SpreadLatest
+	return z
 }
 
 func newZipf(n int, theta float64) *zipf {
@@ -44,15 +56,22 @@ func (z *zipf) draw(rnd *rand.Rand) int {
 	default:
 		k = int(float64(z.n) * math.Pow(z.eta*u-z.eta+1, z.alpha))
 	}
-	return int(uint64(min(k, z.n-1)) * uint64(z.step) % uint64(z.n))
+	return z.row(min(k, z.n-1))
+}
+
+// row is where number k lies in the table.
+func (z *zipf) row(k int) int {
+	if z.newest {
+		return z.n - 1 - k
+	}
+	return int(uint64(k) * uint64(z.step) % uint64(z.n))
 }
 
 // pages is the part of the draws that falls onto each page of a table with so many rows a page, from hot to cold.
 func (z *zipf) pages(rows float64) []float64 {
 	heats := make([]float64, int(float64(z.n)/rows)+1)
 	for k := range z.n {
-		row := int(uint64(k) * uint64(z.step) % uint64(z.n))
-		heats[int(float64(row)/rows)] += math.Pow(float64(k+1), -z.theta) / z.zetan
+		heats[int(float64(z.row(k))/rows)] += math.Pow(float64(k+1), -z.theta) / z.zetan
 	}
 	slices.SortFunc(heats, func(a, b float64) int { return cmp.Compare(b, a) })
 	return heats

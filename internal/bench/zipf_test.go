@@ -5,19 +5,25 @@ import (
 	"testing"
 )
 
-// Draws follow the law: number k comes up 1/(k+1)^theta times as often as number 0.
+// Draws follow the law: number k comes up 1/(k+1)^theta times as often as number 0, wherever it lies.
 func TestZipf(t *testing.T) {
 	const n, draws = 10_000, 1_000_000
-	z, rnd := newZipf(n, zipfTheta), newRand(1, 0)
-	count := make([]int, n)
-	for range draws {
-		count[z.draw(rnd)]++
-	}
-	for _, k := range []int{0, 1, 9, 99} {
-		got := float64(count[k*z.step%n])
-		want := draws / z.zetan / math.Pow(float64(k+1), zipfTheta)
-		if math.Abs(got-want) > 0.15*want+5*math.Sqrt(want) {
-			t.Errorf("number %d: %.0f draws, want about %.0f", k, got, want)
+	for _, spread := range []string{SpreadZipf, SpreadLatest} {
+		z, rnd := newSpread(spread, n), newRand(1, 0)
+		count := make([]int, n)
+		for range draws {
+			count[z.draw(rnd)]++
+		}
+		for _, k := range []int{0, 1, 9, 99} {
+			row := k * z.step % n
+			if spread == SpreadLatest {
+				row = n - 1 - k
+			}
+			got := float64(count[row])
+			want := draws / z.zetan / math.Pow(float64(k+1), restartTheta)
+			if math.Abs(got-want) > 0.15*want+5*math.Sqrt(want) {
+				t.Errorf("%s, number %d: %.0f draws, want about %.0f", spread, k, got, want)
+			}
 		}
 	}
 }

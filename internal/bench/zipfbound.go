@@ -12,14 +12,23 @@ import (
 // misses, and the load has what is left of its bytes without an operation. Pages are read once. A load knows how hot pages are, not who asks next.
 // What is measured can be held against it; a real load is slower, since its reads are operations too and go through pages that are there.
 type paperLoad struct {
-	heats    []float64 // the share of the reads that goes to each page, from hot to cold
-	physical bool      // pages come as they lie on the disk, hot ones everywhere, instead of from hot to cold
-	rate     float64   // reads that arrive, a second
-	disk     restart.Disk
+	heats []float64 // the share of the reads that goes to each page, from hot to cold
+	order loadOrder // in which pages come
+	rate  float64   // reads that arrive, a second
+	disk  restart.Disk
 
 	// singly, when above 0, is the part of the operations that the load takes from misses, one for each page, and all that it has.
 	singly float64
 }
+
+// loadOrder is how the order of a load and the heat of its pages go together.
+type loadOrder int
+
+const (
+	hottestFirst loadOrder = iota
+	anywhere               // as pages lie on the disk, hot ones among cold ones
+	hottestLast            // as pages lie on the disk, hot ones at its end
+)
 
 const (
 	paperStep  = 50 * time.Millisecond
@@ -109,7 +118,7 @@ func (p part) absent(served float64) float64 {
 
 // advance lets the load bring so many pages.
 func (l paperLoad) advance(parts []part, served, pages float64) {
-	if l.physical {
+	if l.order == anywhere {
 		left := 0.0
 		for _, p := range parts {
 			left += p.absent(served)
@@ -119,7 +128,11 @@ func (l paperLoad) advance(parts []part, served, pages float64) {
 		}
 		return
 	}
-	for i := range parts {
+	for n := range parts {
+		i := n
+		if l.order == hottestLast {
+			i = len(parts) - 1 - n
+		}
 		if left := parts[i].absent(served); left > 0 && pages > 0 {
 			parts[i].loaded += (1 - parts[i].loaded) * min(pages/left, 1)
 			pages -= left

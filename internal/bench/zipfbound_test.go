@@ -23,10 +23,10 @@ func TestPaperLoadUniform(t *testing.T) {
 			break
 		}
 	}
-	for _, physical := range []bool{false, true} {
-		l := paperLoad{heats: heats, physical: physical, rate: rate, disk: restart.Disk{IOPS: iops, BytesPerSecond: bytes}}
+	for _, order := range []loadOrder{hottestFirst, anywhere, hottestLast} {
+		l := paperLoad{heats: heats, order: order, rate: rate, disk: restart.Disk{IOPS: iops, BytesPerSecond: bytes}}
 		if got := l.run().all.Seconds(); math.Abs(got-want) > 0.02*want {
-			t.Errorf("physical %v: all are answered after %.2f s, want %.2f", physical, got, want)
+			t.Errorf("order %d: all are answered after %.2f s, want %.2f", order, got, want)
 		}
 	}
 }
@@ -48,6 +48,19 @@ func TestPaperLoadLimits(t *testing.T) {
 	}
 }
 
+// TestOrderIsWorthMuch is the same where rows in demand lie together, at the end of the table: there it is worth more than half.
+func TestOrderIsWorthMuch(t *testing.T) {
+	const rows, pages = 2_647_058, 28_503
+	l := paperLoad{heats: newSpread(SpreadLatest, rows).pages(float64(rows) / pages), rate: 2000, disk: restart.Disk{IOPS: 300, BytesPerSecond: 12.5e6}}
+	hot := l.run().all
+	l.order = hottestLast
+	physical := l.run().all
+	if hot == 0 || 2*hot > physical {
+		t.Errorf("by heat all are answered after %v, in physical order after %v: want half at most", hot, physical)
+	}
+	t.Logf("by heat %v, in physical order %v", hot, physical)
+}
+
 // TestOrderIsWorthLittle is the table and the disk of docs/restarts.md, a tenth of each: half of the time that physical order takes is out of
 // reach of any load that does not know who asks next, since more pages have to be there by then than the disk can bring.
 func TestOrderIsWorthLittle(t *testing.T) {
@@ -62,7 +75,7 @@ func TestOrderIsWorthLittle(t *testing.T) {
 	}
 	hot := l.run().all
 	need, earliest := l.fits()
-	l.physical = true
+	l.order = anywhere
 	best := l.run()
 	physical := best.all
 	if hot == 0 || hot >= physical || best.ninety >= physical {
@@ -77,7 +90,7 @@ func TestOrderIsWorthLittle(t *testing.T) {
 	t.Logf("by heat %v, in physical order %v, %d pages after %v", hot, physical, need, earliest)
 
 	// Misses find the hottest pages by themselves. A load that fetches them one by one takes the operations of those who wait.
-	l.physical, l.disk.BytesPerSecond = false, math.MaxInt64
+	l.order, l.disk.BytesPerSecond = hottestFirst, math.MaxInt64
 	l.singly = 1e-9
 	cold := l.run()
 	for _, c := range []struct{ singly, hits float64 }{{0.1, 0.90}, {0.3, 0.95}} {
