@@ -82,19 +82,25 @@ func TestNothingIsLost(t *testing.T) {
 			if testing.Short() {
 				cfg.Kills = 2
 			}
-			v, err := Run(t.Context(), cfg)
-			if err != nil {
-				t.Fatal(err)
+			var acked, checks, changed int
+			for run := 0; acked == 0 || checks == 0 || changed == 0; run++ { // a busy machine may get to little between two kills
+				if run == 10 {
+					t.Fatalf("%d works acknowledged, %d checks, %d definitions changed in %d runs: nothing was proven", acked, checks, changed, run)
+				}
+				v, err := Run(t.Context(), cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := v.String(); !grammar.MatchString(got) || !v.OK() || v.Kills != cfg.Kills {
+					t.Errorf("%s, want %d kills and nothing wrong", got, cfg.Kills)
+				}
+				if n := foldersLeft(t, cfg); n != 0 {
+					t.Errorf("%d folders stay", n)
+				}
+				acked, checks, changed = acked+v.Acked, checks+v.Checks, changed+v.Events["definitions changed"]
+				cfg.Seed++
 			}
-			if got := v.String(); !grammar.MatchString(got) || !v.OK() || v.Kills != cfg.Kills {
-				t.Errorf("%s, want %d kills and nothing wrong", got, cfg.Kills)
-			}
-			if v.Acked == 0 || v.Checks == 0 || v.Events["definitions changed"] == 0 {
-				t.Errorf("%d works acknowledged, %d checks, events %v: nothing was proven", v.Acked, v.Checks, v.Events)
-			}
-			if n := foldersLeft(t, cfg); n != 0 {
-				t.Errorf("%d folders stay", n)
-			}
+			t.Logf("%d works acknowledged, %d checks, %d definitions changed", acked, checks, changed)
 		})
 	}
 }
