@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,24 +97,22 @@ func startAt(t testing.TB, cfg Config) *Server {
 // settle waits until no more goroutines run than before.
 func settle(t testing.TB, before int) {
 	t.Helper()
-	for range 200 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(25 * time.Millisecond) {
 		if runtime.NumGoroutine() <= before {
 			return
 		}
-		time.Sleep(25 * time.Millisecond)
 	}
 	buf := make([]byte, 1<<20)
 	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
 }
 
-// eventually waits for what another goroutine is about to do.
+// eventually waits for what another goroutine is about to do, with patience for a busy machine.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for range 1000 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if ok() {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Fatalf("never: %s", what)
 }
@@ -486,7 +485,11 @@ func TestKill(t *testing.T) {
 
 	exec(t, admin, "KILL "+id)
 	eventually(t, "the end of the connection", func() bool { return b.PingContext(context.Background()) != nil })
-	_, err := admin.ExecContext(t.Context(), "KILL "+id)
+	var err error
+	eventually(t, "the server has forgotten it", func() bool { // the client sees the end first
+		_, err = admin.ExecContext(t.Context(), "KILL "+id)
+		return err != nil
+	})
 	failsWith(t, err, 1094)
 	_, err = admin.ExecContext(t.Context(), "KILL QUERY 4000000000")
 	failsWith(t, err, 1094)
@@ -563,7 +566,7 @@ func TestMaxConnections(t *testing.T) {
 }
 
 func TestWaitTimeout(t *testing.T) {
-	s := start(t, func(c *Config) { c.WaitTimeout = time.Second })
+	s := start(t, func(c *Config) { c.WaitTimeout = 2 * time.Second })
 	c := rawLogin(t, s, 0)
 	b := c.must(c.read()) // the server speaks first
 	if e := rawError(b); b[0] != 0xff || e.number() != erClientTimeout {
@@ -576,7 +579,7 @@ func TestWaitTimeout(t *testing.T) {
 	if _, err := longer.query("SET SESSION wait_timeout = 100"); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(1500 * time.Millisecond)
+	time.Sleep(3 * time.Second)
 	if _, err := longer.query("SELECT 1"); err != nil {
 		t.Errorf("after SET wait_timeout: %v", err)
 	}
@@ -666,8 +669,8 @@ func TestShutdownUnderLoad(t *testing.T) {
 	db := open(t, s)
 	c := conn(t, db)
 	exec(t, c, "CREATE TABLE load_ (id INT PRIMARY KEY)")
-	c.Close()
 	var kept sync.Map
+	var inserted atomic.Int64
 	var workers sync.WaitGroup
 	for w := range 8 {
 		workers.Go(func() {
@@ -677,12 +680,16 @@ func TestShutdownUnderLoad(t *testing.T) {
 					return
 				}
 				kept.Store(id, true)
+				inserted.Add(1)
 			}
 		})
 	}
 	sleeper := rawLogin(t, s, 0)
 	sleeper.command(comQuery, "SELECT SLEEP(100)")
-	time.Sleep(300 * time.Millisecond)
+	eventually(t, "all work", func() bool {
+		return inserted.Load() > 100 && len(rows(t, c, "SELECT 1 FROM information_schema.PROCESSLIST WHERE INFO = 'SELECT SLEEP(100)'")) == 1
+	})
+	c.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
 	if err := s.Close(ctx); err != nil {
@@ -698,16 +705,12 @@ func TestShutdownUnderLoad(t *testing.T) {
 	for _, id := range rows(t, c, "SELECT id FROM load_") {
 		have[id] = true
 	}
-	n := 0
 	kept.Range(func(id, _ any) bool {
-		if n++; !have[fmt.Sprint(id)] {
+		if !have[fmt.Sprint(id)] {
 			t.Errorf("%v was acknowledged and is gone", id)
 		}
 		return true
 	})
-	if n == 0 {
-		t.Error("nothing was inserted")
-	}
 }
 
 // calm waits until what a start leaves running has begun, and counts it.
