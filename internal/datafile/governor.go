@@ -27,7 +27,8 @@ import (
 //
 // # The floor
 //
-// Whatever the misses do, the load gets its floor, a part of all bytes that the disk moves.
+// Whatever the misses do, the load gets its floor, a part of all bytes that the disk moves, in every second: what it lacks to
+// its floor in the second that ends now is due, and is read whatever the ration says, also while a probe holds it back (see judge.go).
 //
 // Latencies of single operations say little: a volume that is held to 3000 operations a second may do 300 of them in the first
 // 10 ms of a tenth of a second and let the next one wait for 90. So all is judged by means over some tenths of a second.
@@ -49,8 +50,11 @@ type governor struct {
 	credit   float64   // operations it may begin now
 	missed   int64     // misses that credit was given for
 	inFlight int       // reads of the load
+	flying   int       // bytes of those
+	asked    time.Time // when a load last asked
+	hungry   int       // ticks that ended since one began to ask
 
-	lightBudget, lightRaise, lightPart float64 // see raiseLight; 0: not known
+	lightBudget, lightPart float64 // see raiseLight; 0: not known
 
 	ended chan struct{} // has room for one: a read ended, ask again
 }
@@ -82,14 +86,15 @@ const (
 	idleDepth, lightDepth, contendedDepth = 8, 2, 4
 	// queueTime bounds the bytes that are in flight on an idle disk, by its speed: a miss that comes now waits for them.
 	queueTime = 30 * time.Millisecond
-	// In light situations the budget is raised by raiseLight until misses wait most of the time, and then lowered by lightLess: were all
-	// gone that the disk can do, it would be full whenever a miss comes.
-	raiseLight, lightLess = 1.25, 0.75
+	// In light situations the budget is raised by raiseLight until misses wait most of the time.
+	raiseLight = 1.25
 	// lightMost is the part of what a disk has shown beside contending misses, bytes and operations, that all may use in light situations
 	// afterwards; it shrinks by lightShrink when that makes misses wait.
 	lightMost, lightShrink = 0.9, 0.9
 	// burst is how much of its ration a load may save up while the disk does not answer.
 	burst = 150 * time.Millisecond
+	// dueReads is in how many reads a second a load gets its floor, at least where smallRead allows it.
+	dueReads = 4
 	// aboveFloor is how much more than a small floor is aimed at.
 	aboveFloor = 0.2
 	// aroundUnit: one miss in so many may read a page more than others.
@@ -116,13 +121,18 @@ func (g *governor) admit(now time.Time, earned float64) (size, free int, again t
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.judge.earned = earned
-	g.look(now)
+	t := g.look(now)
+	if g.inFlight == 0 && now.Sub(g.asked) > tickLen || g.judge.probing() && g.judge.budget == 0 {
+		g.hungry = 0 // it was away, or nothing is known yet of misses alone
+	}
+	g.asked = now
 	size, depth := g.shape()
 	if g.inFlight >= depth {
 		return 0, 0, askAgain
 	}
-	switch {
-	case g.starved():
+	switch due := g.due(t); {
+	case due > 0:
+		size = min(size, due)
 	case g.situation == light && g.inFlight > 0 && now.Sub(g.lastMiss) < quietAfter:
 		return 0, 0, quietAfter
 	case g.situation == contended && g.judge.probing(), g.situation == light && g.history.ticks == 0:
@@ -133,6 +143,7 @@ func (g *governor) admit(now time.Time, earned float64) (size, free int, again t
 		return 0, 0, askAgain
 	}
 	g.inFlight++
+	g.flying += size
 	g.tokens = max(g.tokens-float64(size), -float64(size))
 	g.credit = max(g.credit-1, -1)
 	return size, g.free(), 0
@@ -143,6 +154,7 @@ func (g *governor) done(now time.Time, size, read int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.inFlight--
+	g.flying -= size
 	g.tokens += float64(size - read)
 	if read == 0 {
 		g.credit++
@@ -154,8 +166,8 @@ func (g *governor) done(now time.Time, size, read int) {
 	}
 }
 
-// look brings everything up to now.
-func (g *governor) look(now time.Time) {
+// look brings everything up to now, and returns the counters.
+func (g *governor) look(now time.Time) totals {
 	t := totalsOf(g.counters, &g.elsewhere)
 	if t.misses != g.missed || g.sched.lanes[ClassMiss].inFlight.Load() > 0 || g.sched.lanes[ClassReadAhead].inFlight.Load() > 0 {
 		g.lastMiss = now
@@ -168,11 +180,13 @@ func (g *governor) look(now time.Time) {
 		g.tickOver(now)
 	}
 	g.fill(now, t)
+	return t
 }
 
 // tickOver is what is seen to once in a tick.
 func (g *governor) tickOver(now time.Time) {
 	was := g.situation
+	g.hungry++
 	switch waiting := g.history.mean(2).waiting(); {
 	case waiting >= contendedAt:
 		g.situation = contended
@@ -184,7 +198,7 @@ func (g *governor) tickOver(now time.Time) {
 	g.judge.tickOver(&g.history, g.situation, was != g.situation)
 	if g.situation == contended && g.judge.alone.took > 0 && !g.judge.probing() && g.judge.alone.waiting() < lightAt {
 		g.situation = light // it was the load itself that made misses wait
-		g.lightBudget, g.lightRaise, g.lightPart = g.lightBudget*lightLess, 1+raiseSlow, g.lightPart*lightShrink
+		g.lightPart *= lightShrink
 	}
 	if g.situation == light {
 		g.raiseLight()
@@ -200,9 +214,9 @@ func (g *governor) raiseLight() {
 	case g.judge.mostOps > 0: // there was contention, so it is known
 		g.lightBudget = g.lightPart * g.judge.mostBytes
 	case g.lightBudget == 0:
-		g.lightBudget, g.lightRaise = m.bytes(), raiseLight
+		g.lightBudget = m.bytes()
 	case g.history.ticks%judgeTicks == 0 && m.bytes() > used*g.lightBudget:
-		g.lightBudget *= g.lightRaise
+		g.lightBudget *= raiseLight
 	}
 }
 
@@ -267,13 +281,20 @@ func (g *governor) shape() (size, depth int) {
 	return size / page.Size * page.Size, depth
 }
 
-// starved: the load has not had its floor in the last ticks, while others had the rest.
-func (g *governor) starved() bool {
-	if g.judge.probing() {
-		return false
+// due is of how many bytes a read has to be now, so that the load has its floor in the second that ends now; 0: it has it, with the reads
+// that are on their way.
+func (g *governor) due(t totals) int {
+	if g.hungry == 0 {
+		return 0
 	}
-	m := g.history.recent(judgeTicks)
-	return m.missBytes > 0 && float64(m.loadBytes) < g.aim()*float64(m.loadBytes+m.missBytes)
+	second := g.history.mean(min(pastTicks-1, g.hungry)).totals.add(t, 1).add(g.history.seen, -1)
+	floor := g.aim()
+	least := float64(second.missBytes) * floor / (1 - floor)
+	lacks := least - float64(second.loadBytes) - float64(g.flying)
+	if lacks <= 0 {
+		return 0
+	}
+	return int(min(max(lacks, least/dueReads, smallRead), leastRead)) / page.Size * page.Size
 }
 
 // aim is the part of all bytes that the load is given at least: more than its floor, for a read that is admitted late ends in another
