@@ -329,6 +329,7 @@ func TestPauseResumeCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, fresh, WarmthLoading)
+	fresh.Warmth().Pause() // or all could be read before the cancel is
 	ended := make(chan struct{})
 	go func() { fresh.Warmth().Cancel(); close(ended) }()
 	closeGate()
@@ -362,14 +363,20 @@ func TestCancelDoesNotSpoilTheDump(t *testing.T) {
 				t.Fatal(err)
 			}
 			await(t, db, WarmthLoading)
+			db.Warmth().Pause() // or all could be read before the cancel is
 			go func() { time.Sleep(time.Millisecond); gate.open() }()
 			db.Warmth().Cancel()
 		}, false},
 		{"under way", func(t *testing.T, db *DB) {
+			var gate slow
+			db.opts.fs.(*file.Mem).OnOp(gate.hook)
+			gate.close()
 			if err := db.Warmth().Load(ctx, LoadOptions{}); err != nil {
 				t.Fatal(err)
 			}
+			await(t, db, WarmthLoading)
 			db.Warmth().Pause()
+			gate.open()
 		}, false},
 		{"done", func(t *testing.T, db *DB) {
 			if err := db.Warmth().Load(ctx, LoadOptions{Blocking: true}); err != nil {

@@ -37,7 +37,7 @@ func served(t *testing.T, dir string) (db *hearth.DB, end func()) {
 	ended := make(chan error, 1)
 	go func() { ended <- db.ServeAdmin(ctx) }()
 	c := admin.Client{Dir: dir}
-	for wait := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for wait := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		if _, err = c.Status(ctx); err == nil {
 			break
 		}
@@ -73,7 +73,7 @@ func TestAnotherProcessMaySteer(t *testing.T) {
 	if _, err := c.Load(ctx, heat.LoadOptions{Path: dump.File}); err != nil {
 		t.Fatal(err)
 	}
-	for wait := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for wait := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		s, err := c.Status(ctx)
 		if err != nil || time.Now().After(wait) {
 			t.Fatalf("status: %+v, %v", s, err)

@@ -68,7 +68,7 @@ func (s *stage) ends(id uint64, want error) {
 		if !errors.Is(err, want) {
 			s.t.Fatalf("owner %d: wait ended with %v, want %v", id, err, want)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		s.t.Fatalf("owner %d still waits", id)
 	}
 	delete(s.waits, id)

@@ -95,7 +95,7 @@ func TestFlushWaitsForNobody(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("the write-back waits for a page that a group holds")
 		}
 		before := l.Tail()

@@ -142,7 +142,7 @@ func (w *world) set(key, value string) {
 // page without a value, no locks.
 func (w *world) clean() {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(bg, 20*time.Second)
+	ctx, cancel := context.WithTimeout(bg, time.Minute)
 	defer cancel()
 	if err := w.m.WaitIdle(ctx); err != nil {
 		w.Fatalf("%v: %+v", err, w.m.Stats())
@@ -203,11 +203,14 @@ func (w *world) used(no uint32) (all, overflow int) {
 func (w *world) waiting(f func() error) chan error {
 	w.Helper()
 	c := make(chan error, 1)
+	before := w.m.Stats().Locks.Waiting
 	go func() { c <- f() }()
-	select {
-	case err := <-c:
-		w.Fatalf("it ended with %v, want it to wait", err)
-	case <-time.After(10 * time.Millisecond):
+	for w.m.Stats().Locks.Waiting == before {
+		select {
+		case err := <-c:
+			w.Fatalf("it ended with %v, want it to wait", err)
+		case <-time.After(50 * time.Microsecond):
+		}
 	}
 	return c
 }
@@ -219,7 +222,7 @@ func (w *world) ends(c chan error, want error) {
 		if !errors.Is(err, want) {
 			w.Fatalf("ended with %v, want %v", err, want)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		w.Fatal("it waits for ever")
 	}
 }

@@ -15,7 +15,7 @@ import (
 // waitIndexes waits for the indexer to have written the indexes of all segments before n.
 func waitIndexes(t *testing.T, y *layout, from, n uint64) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for s := from; s < n; s++ {
 		for {
 			_, err := y.readIndex(s)

@@ -126,7 +126,7 @@ func TestFlushInterval(t *testing.T) {
 	cfg.FlushInterval = time.Millisecond
 	l := mustOpen(t, cfg)
 	end := mustAppend(t, l, bodyFor(1, 100))
-	for deadline := time.Now().Add(10 * time.Second); l.Durable() < end; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); l.Durable() < end; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("not flushed")
 		}
