@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/hearthdb/hearth/internal/slowlogd"
@@ -23,6 +25,7 @@ type slowlogdVerb struct {
 	Heartbeat  time.Duration `default:"10s" env:"HEARTH_SLOWLOGD_HEARTBEAT" help:"How often a client hears of us when there is nothing to send."`
 	Stall      time.Duration `default:"5m" env:"HEARTH_SLOWLOGD_STALL" help:"How long a client may accept nothing before it is dropped."`
 	MaxClients int           `default:"100" env:"HEARTH_SLOWLOGD_MAX_CLIENTS" help:"Clients at a time."`
+	Cores      int           `default:"1" env:"HEARTH_SLOWLOGD_CORES" help:"Cores it may use at a time. It is a guest of the active server, and is cheapest on one."`
 	Look       time.Duration `default:"1s" help:"How often files are looked at when nothing tells that they changed."`
 	Grace      time.Duration `default:"250ms" help:"How long a rotated file is read on after the new one has something in it."`
 
@@ -47,6 +50,10 @@ GET /status, /metrics and /healthz tell how it goes.
 
 // Run serves until it is told to stop.
 func (v *slowlogdVerb) Run(ctx context.Context) error {
+	if v.Cores < 1 {
+		return fmt.Errorf("--cores %d: at least 1", v.Cores)
+	}
+	runtime.GOMAXPROCS(v.Cores) // with more than one, each wake-up wakes another thread, which looks for work that is not there
 	err := slowlogd.Run(ctx, slowlogd.Config{
 		Log: v.Log, Listen: v.Listen, TLSCert: v.TLSCert, TLSKey: v.TLSKey, TokenFile: v.TokenFile, Insecure: v.Insecure,
 		MaxBehind: int64(v.MaxBehind), Heartbeat: v.Heartbeat, Stall: v.Stall, MaxClients: v.MaxClients, Look: v.Look, Grace: v.Grace,

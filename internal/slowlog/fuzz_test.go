@@ -11,7 +11,8 @@ import (
 	"github.com/hearthdb/hearth/internal/slowlog"
 )
 
-// FuzzReader: any bytes are read to their end, into entries that follow one another, the same ones whatever pieces they come in.
+// FuzzReader: any bytes are read to their end, into entries that follow one another, the same ones whatever pieces they come in,
+// and the same ones when only their frames are looked for.
 func FuzzReader(f *testing.F) {
 	logs, _ := filepath.Glob("testdata/*.log*")
 	for _, name := range logs {
@@ -26,12 +27,14 @@ func FuzzReader(f *testing.F) {
 		o := slowlog.Options{LookAhead: int64(lookAhead), MaxText: int64(maxText)}
 		whole := slowlog.NewReader(bytes.NewReader(log), o)
 		bytewise := slowlog.NewReader(iotest.OneByteReader(bytes.NewReader(log)), o)
-		var a, b slowlog.Entry
+		o.Frames = true
+		frames := slowlog.NewReader(bytes.NewReader(log), o)
+		var a, b, c slowlog.Entry
 		inEntries := int64(0)
 		for last := int64(0); ; last = a.End {
-			errA, errB := whole.Next(&a), bytewise.Next(&b)
-			if errA != errB {
-				t.Fatalf("read whole: %v, byte by byte: %v", errA, errB)
+			errA, errB, errC := whole.Next(&a), bytewise.Next(&b), frames.Next(&c)
+			if errA != errB || errA != errC {
+				t.Fatalf("read whole: %v, byte by byte: %v, frames: %v", errA, errB, errC)
 			}
 			if errA == io.EOF {
 				break
@@ -53,6 +56,12 @@ func FuzzReader(f *testing.F) {
 			}
 			if a.Offset != b.Offset || a.End != b.End || summaryOf(&a) != summaryOf(&b) || a.Truncated != b.Truncated {
 				t.Fatalf("read whole:\n%s\nbyte by byte:\n%s", summaryOf(&a), summaryOf(&b))
+			}
+			schema, known := whole.Schema()
+			schemaC, knownC := frames.Schema()
+			if a.Offset != c.Offset || a.End != c.End || a.Kind != c.Kind || !bytes.Equal(a.Text, c.Text) || !bytes.Equal(a.Header, c.Header) ||
+				a.Truncated != c.Truncated || !bytes.Equal(whole.Time(), frames.Time()) || !bytes.Equal(schema, schemaC) || known != knownC {
+				t.Fatalf("read whole:\n%s\nframes:\n%s", summaryOf(&a), summaryOf(&c))
 			}
 			for range a.Attrs() {
 			}

@@ -13,7 +13,8 @@ func (s span) of(b []byte) []byte { return b[s.lo:s.hi:s.hi] }
 
 // header is what the header lines of an entry said, with positions counted from its start.
 type header struct {
-	next int // where the first line begins that was not looked at
+	next   int  // where the first line begins that was not looked at
+	frames bool // see Options.Frames
 
 	hasUser, hasTime    bool
 	time                span
@@ -83,8 +84,9 @@ func (h *header) read(b []byte, end ending) verdict {
 				if h.hasUser {
 					return h.cut()
 				}
-				h.hasUser = true
-				h.userLine(b, p+len(userLine), p+len(line))
+				if h.hasUser = true; !h.frames {
+					h.userLine(b, p+len(userLine), p+len(line))
+				}
 			case third == commentLine[len(hash)] && bytes.HasPrefix(line, commentLine):
 				return h.cut()
 			case third == adminLine[len(hash)] && bytes.HasPrefix(line, adminLine):
@@ -250,10 +252,14 @@ func (h *header) userLine(b []byte, lo, hi int) {
 	}
 }
 
+// bytesField is the one metric that decides where an entry ends (rule 6).
+var bytesField = []byte("Query_bytes:")
+
 // metrics takes the fields of one line that the entry has a place for.
 func (h *header) metrics(b []byte, lo, hi int) {
 	switch s := b[lo:hi]; {
 	case len(s) == 0:
+	case h.frames && s[0] != 'W' && !bytes.Contains(s, bytesField):
 	case s[0] == 'Q':
 		h.pairs(b, h.usual(b, lo, hi), hi)
 	case s[0] == 'R', s[0] == 'S', s[0] == 'T':

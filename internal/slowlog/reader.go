@@ -34,6 +34,10 @@ type Options struct {
 	Time        string         // of the last "# Time:" line before the first byte
 	Zone        *time.Location // of the local times in old formats, default time.Local
 
+	// Frames leaves out what does not decide where entries begin and end: of an Entry, only Offset, End, Kind, Header, Raw, Time, Text
+	// and Truncated are filled in.
+	Frames bool
+
 	// Comment is given each line that begins with CommentPrefix, without it, and where it stands. Nil: they are dropped.
 	Comment func(line []byte, offset int64)
 }
@@ -262,7 +266,7 @@ func (r *Reader) seek(end ending) bool {
 		if !r.midLine {
 			switch startsEntry(b) {
 			case yes:
-				r.phase, r.head = inHeader, header{}
+				r.phase, r.head = inHeader, header{frames: r.opts.Frames}
 				return true
 			case more:
 				if end != eof {
@@ -466,7 +470,9 @@ func (r *Reader) fill(e *Entry) {
 	if r.dropped == 0 {
 		e.Raw = b[:r.end:r.end]
 	}
-	if h.hasSchema {
+	if h.frames {
+		// It may have a field that was not looked at.
+	} else if h.hasSchema {
 		e.Schema, e.SchemaKnown = h.schema.of(b), true
 	} else if r.schemaKnown {
 		e.Schema, e.SchemaKnown = r.schema, true
@@ -475,7 +481,9 @@ func (r *Reader) fill(e *Entry) {
 		e.Time = h.time.of(b)
 		r.setTime(e.Time)
 	}
-	r.times(e)
+	if !h.frames {
+		r.times(e)
+	}
 
 	text := b[r.text:r.textEnd:r.textEnd]
 	if cut := int64(len(text)) + r.dropped - r.opts.MaxText; cut > 0 {
@@ -499,7 +507,9 @@ func (r *Reader) setTime(s []byte) {
 	if bytes.Equal(s, r.lastTime) {
 		return
 	}
-	r.lastTime = append(r.lastTime[:0], s...)
+	if r.lastTime = append(r.lastTime[:0], s...); r.opts.Frames {
+		return
+	}
 	t, ok := isoTime(s)
 	if r.legacy = !ok; r.legacy {
 		t, _ = legacyTime(s, r.opts.Zone)

@@ -27,9 +27,9 @@ func mysqlLog(entries int) []byte {
 	return log
 }
 
-func benchmarkReader(b *testing.B, log []byte) {
+func benchmarkReader(b *testing.B, log []byte, o slowlog.Options) {
 	var e slowlog.Entry
-	r := slowlog.NewReader(bytes.NewReader(log), slowlog.Options{})
+	r := slowlog.NewReader(bytes.NewReader(log), o)
 	entries := 0
 	for r.Next(&e) != io.EOF {
 		entries++
@@ -38,7 +38,7 @@ func benchmarkReader(b *testing.B, log []byte) {
 	b.ReportAllocs()
 	before := userTime(b)
 	for b.Loop() {
-		r := slowlog.NewReader(bytes.NewReader(log), slowlog.Options{})
+		r := slowlog.NewReader(bytes.NewReader(log), o)
 		for r.Next(&e) != io.EOF {
 		}
 	}
@@ -56,9 +56,10 @@ func userTime(b *testing.B) time.Duration {
 }
 
 func BenchmarkReader(b *testing.B) {
-	b.Run("mysql", func(b *testing.B) { benchmarkReader(b, mysqlLog(50_000)) })
+	b.Run("mysql", func(b *testing.B) { benchmarkReader(b, mysqlLog(50_000), slowlog.Options{}) })
+	b.Run("mysql/frames", func(b *testing.B) { benchmarkReader(b, mysqlLog(50_000), slowlog.Options{Frames: true}) })
 	for _, name := range []string{"mysql84_extra.log", "mariadb1011_full.log", "percona80_extended.log"} {
-		b.Run(name, func(b *testing.B) { benchmarkReader(b, bytes.Repeat(sample(b, name), 5_000)) })
+		b.Run(name, func(b *testing.B) { benchmarkReader(b, bytes.Repeat(sample(b, name), 5_000), slowlog.Options{}) })
 	}
 	b.Run("own", func(b *testing.B) {
 		var log []byte
@@ -67,7 +68,7 @@ func BenchmarkReader(b *testing.B) {
 		for range 50_000 {
 			log = w.Append(log, &e)
 		}
-		benchmarkReader(b, log)
+		benchmarkReader(b, log, slowlog.Options{})
 	})
 }
 

@@ -98,7 +98,11 @@ func Run(ctx context.Context, c Config) error {
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	d := newDaemon(c, token)
+	d, err := newDaemon(c, token)
+	if err != nil {
+		listener.Close()
+		return err
+	}
 	server := &http.Server{
 		Handler: d.handler(), ReadHeaderTimeout: readHeader, IdleTimeout: c.Stall,
 		BaseContext: func(net.Listener) context.Context { return ctx },

@@ -23,7 +23,7 @@ const (
 	DefaultLook  = time.Second            // how often the files are looked at without being told to
 	DefaultGrace = 250 * time.Millisecond // rule 2
 	gather       = 5 * time.Millisecond   // what is written within it is read together; when nothing was, what looks ended is ended
-	gatherMuch   = 14 * time.Millisecond  // the same where much comes: the last entry of a piece waits for the next one, few do
+	gatherMuch   = 17 * time.Millisecond  // the same where much comes: the last entry of a piece waits for the next one, few do
 	gatherAlone  = 100 * time.Millisecond // the same where there is no client that could wait
 )
 
@@ -50,6 +50,7 @@ type follower struct {
 	bytes       int64
 	clients     int
 
+	alarm   *alarm                // of the follower while it gathers; a client that comes sets it off
 	arrived chan struct{}         // has one in it when a client came
 	events  <-chan fsnotify.Event // what happened to the file; nil: nobody tells. Of the follower alone, like what is below
 	known   []print               // files that were followed, lately
@@ -59,9 +60,13 @@ type follower struct {
 // knownFiles is how many files are remembered that were followed.
 const knownFiles = 2048
 
-func newFollower(path string, look, grace time.Duration, log *slog.Logger) *follower {
+func newFollower(path string, look, grace time.Duration, log *slog.Logger) (*follower, error) {
+	a, err := newAlarm()
+	if err != nil {
+		return nil, err
+	}
 	return &follower{path: path, look: look, grace: grace, log: log, waiting: "the file is being opened",
-		changed: make(chan struct{}), arrived: make(chan struct{}, 1)}
+		changed: make(chan struct{}), alarm: a, arrived: make(chan struct{}, 1)}, nil
 }
 
 // notify tells everybody that something changed. The caller holds mu.
@@ -86,6 +91,7 @@ func (f *follower) enter() {
 	case f.arrived <- struct{}{}:
 	default:
 	}
+	f.alarm.set(0) // after the line above: who gathers looks for that when he has set it (it fails when the follower has ended)
 }
 
 func (f *follower) leave() {
@@ -123,6 +129,8 @@ func (f *follower) setWaiting(why string) {
 
 // run follows the log until ctx ends.
 func (f *follower) run(ctx context.Context) error {
+	defer f.alarm.close()
+	defer context.AfterFunc(ctx, f.alarm.close)()
 	events, err := fsnotify.NewWatcher()
 	if err != nil {
 		f.log.Warn("no notification of changes; files are looked at instead", "every", f.look, "error", err)
@@ -276,7 +284,7 @@ func stateAt(file io.ReaderAt, offset int64) (boundary int64, st state, err erro
 
 // stateOf reads a stream to its end, and finds the last boundary in it and what is known there.
 func stateOf(src io.Reader, from int64) (boundary int64, st state, err error) {
-	r := slowlog.NewReader(src, slowlog.Options{Offset: from, MaxText: markSpacing})
+	r := slowlog.NewReader(src, slowlog.Options{Offset: from, MaxText: markSpacing, Frames: true})
 	boundary = from
 	var e slowlog.Entry
 	for {
@@ -302,7 +310,8 @@ func (f *follower) follow(ctx context.Context, seg *segment) (next *os.File, err
 	if err := src.remember(); err != nil {
 		return nil, err
 	}
-	r := slowlog.NewReader(src, slowlog.Options{Offset: start.offset, Schema: st.schema, SchemaKnown: st.known, Time: st.time, MaxText: markSpacing})
+	r := slowlog.NewReader(src, slowlog.Options{Offset: start.offset, Schema: st.schema, SchemaKnown: st.known, Time: st.time,
+		MaxText: markSpacing, Frames: true})
 	var e slowlog.Entry
 	at, marked, published := start, start, start
 	setMark := func() {
@@ -421,14 +430,16 @@ func (s *source) Read(p []byte) (int, error) {
 		if err := s.ctx.Err(); err != nil {
 			return 0, err
 		}
-		if s.waited && !s.ended && s.truncated() {
+		size := s.seg.size()
+		if s.waited && !s.ended && s.truncated(size) {
 			s.truncation()
 			continue
 		}
-		n, err := s.seg.readAt(p, s.pos)
+		// What has come since is left to the next time, so that one call reads all there is.
+		n, err := s.seg.readAt(p[:min(int64(len(p)), max(size-s.pos, 1))], s.pos)
 		if n > 0 {
 			s.took(p[:n])
-			s.short = n < len(p)
+			s.short = s.pos >= size
 			return n, nil
 		}
 		if err != nil && err != io.EOF && !errors.Is(err, os.ErrClosed) {
@@ -437,7 +448,7 @@ func (s *source) Read(p []byte) (int, error) {
 		if s.ended {
 			return 0, io.EOF
 		}
-		if !s.waited && s.truncated() {
+		if !s.waited && s.truncated(s.seg.size()) {
 			s.truncation()
 			continue
 		}
@@ -472,16 +483,20 @@ func (s *source) gather(entries int64) error {
 		d = gatherMuch
 	}
 	s.short, s.waited = false, true
-	t := time.NewTimer(time.Until(s.read.Add(d)))
-	defer t.Stop()
-	select {
-	case <-s.ctx.Done():
-		return s.ctx.Err()
-	case <-s.f.arrived:
-	case <-t.C:
-	}
 	s.gathered, s.entries = s.read, entries
-	return nil
+	err := s.f.alarm.set(time.Until(s.read.Add(d)))
+	select {
+	case <-s.f.arrived:
+		return nil
+	default:
+	}
+	if err == nil {
+		err = s.f.alarm.wait()
+	}
+	if s.ctx.Err() != nil { // it closes the alarm
+		return s.ctx.Err()
+	}
+	return err
 }
 
 func (f *follower) waitingFor() bool {
@@ -505,8 +520,8 @@ func (s *source) took(p []byte) {
 	}
 }
 
-// truncated says whether what was read is no longer there (rule 5).
-func (s *source) truncated() bool {
+// truncated says whether what was read is no longer there (rule 5), in a file of this size.
+func (s *source) truncated(size int64) bool {
 	if s.pos == 0 {
 		var head [headBytes]byte
 		n, _ := s.seg.readAt(head[:], 0)
@@ -514,7 +529,7 @@ func (s *source) truncated() bool {
 		defer s.seg.mu.Unlock()
 		return !bytes.HasPrefix(head[:n], s.seg.head)
 	}
-	if s.seg.size() < s.pos {
+	if size < s.pos {
 		return true
 	}
 	var now [tailBytes]byte

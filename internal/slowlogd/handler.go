@@ -50,9 +50,12 @@ type client struct {
 	stream *stream
 }
 
-func newDaemon(c Config, token string) *daemon {
-	return &daemon{config: c, token: token, follower: newFollower(c.Log, c.Look, c.Grace, c.Logger), log: c.Logger,
-		started: time.Now(), clients: map[*client]struct{}{}}
+func newDaemon(c Config, token string) (*daemon, error) {
+	f, err := newFollower(c.Log, c.Look, c.Grace, c.Logger)
+	if err != nil {
+		return nil, err
+	}
+	return &daemon{config: c, token: token, follower: f, log: c.Logger, started: time.Now(), clients: map[*client]struct{}{}}, nil
 }
 
 func (d *daemon) list() []*client {

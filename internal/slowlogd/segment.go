@@ -40,6 +40,7 @@ type segment struct {
 	mu    sync.Mutex
 	file  *os.File // nil: nobody uses it, or it was truncated and there is no copy
 	head  []byte   // the first bytes, as far as they are known
+	sum   uint64   // of them, once they are all that is needed; 0: not yet known
 	marks []mark   // some boundaries, the last of them how far clients may read; none: an older file, to be read to its end
 	at    state    // at the last mark
 	final bool     // nothing will come behind the last mark
@@ -62,7 +63,13 @@ func (s *segment) printLocked() print {
 			s.head = head
 		}
 	}
-	return print{len(s.head), sum(s.head), s.inode}
+	if len(s.head) < headBytes {
+		return print{len(s.head), sum(s.head), s.inode}
+	}
+	if s.sum == 0 { // a token is made for each piece that a client gets
+		s.sum = sum(s.head)
+	}
+	return print{len(s.head), s.sum, s.inode}
 }
 
 // token names a boundary in the file. Before its first entry the file looks like any other, so that the end of the one before
@@ -196,7 +203,7 @@ func (s *segment) size() int64 {
 
 // countEntries counts the entries in a piece of a log by reading it; ok is false when it cannot be read.
 func countEntries(src io.ReaderAt, from, to int64) (n int64, ok bool) {
-	r := slowlog.NewReader(io.NewSectionReader(src, from, to-from), slowlog.Options{Buffer: markSpacing, MaxText: markSpacing})
+	r := slowlog.NewReader(io.NewSectionReader(src, from, to-from), slowlog.Options{Buffer: markSpacing, MaxText: markSpacing, Frames: true})
 	var e slowlog.Entry
 	for {
 		switch err := r.Next(&e); err {
