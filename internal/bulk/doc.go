@@ -1,4 +1,5 @@
-// Package bulk reads rows as text, as they come in bulk: files for LOAD DATA, and INSERT statements of literals.
+// Package bulk reads what comes in bulk and is of one simple form: rows as text (files for LOAD DATA, INSERT statements of literals), and
+// the statements that find rows of one table by literals.
 //
 // It knows bytes and the formats they come in. It does not know tables, types or character sets, nor where the bytes come from.
 //

@@ -13,13 +13,15 @@ import (
 // the first is written.
 const maxBulkText = 16 << 20
 
+var insertPrivileges = []string{ast.AuthType_INSERT}
+
 // insertBulk runs an INSERT of many literals past GMS, if it is a plain one (sql.InsertBulk). Not done: nothing has happened.
 func (cl *client) insertBulk(sc *gms.Context, st *statement, cmd command, at *place, out **result) (rest string, done bool, err error) {
 	if cmd.prepared != nil || len(cmd.text) > maxBulkText || cl.vars.parser.AnsiQuotes || cl.server.engine.IsReadOnly() {
 		return "", false, nil
 	}
 	in, ok := bulk.ParseInsert(cmd.text)
-	if !ok || !cl.mayInsert(sc, in) {
+	if !ok || !cl.may(sc, insertPrivileges, in.Database, in.Table) {
 		return "", false, nil
 	}
 	if err := cl.openTransaction(sc); err != nil {
@@ -44,25 +46,7 @@ func (cl *client) insertBulk(sc *gms.Context, st *statement, cmd command, at *pl
 	rest = in.Rest()
 	*out = newResult(cl, st, cmd, rest != "")
 	(*out).whole = &mysqlResult{RowsAffected: affected, InsertID: insertID}
-	if tx := sc.GetTransaction(); tx != nil && cl.vars.autocommit && !sc.GetIgnoreAutoCommit() {
-		if err := cl.session.CommitTransaction(sc, tx); err != nil {
-			return "", true, err
-		}
-		sc.SetTransaction(nil)
-	}
-	return rest, true, nil
-}
-
-// mayInsert: the user has the privilege. If not, GMS tells what is missing.
-func (cl *client) mayInsert(sc *gms.Context, in *bulk.Insert) bool {
-	db := in.Database
-	if db == "" {
-		db = cl.session.GetCurrentDatabase()
-	}
-	h := cl.server.engine.Analyzer.Catalog.AuthorizationHandler()
-	return db != "" && h.HandleAuth(sc, h.NewQueryState(sc), ast.AuthInformation{
-		AuthType: ast.AuthType_INSERT, TargetType: ast.AuthTargetType_SingleTableIdentifier, TargetNames: []string{db, in.Table},
-	}) == nil
+	return rest, true, cl.autocommit(sc)
 }
 
 // openTransaction begins one, if none is open. It does no I/O.

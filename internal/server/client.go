@@ -53,6 +53,7 @@ type sessionVars struct {
 	maxExecution time.Duration // max_execution_time, 0: none
 	parser       ast.ParserOptions
 	autocommit   bool
+	plain        bool // plain statements may go past GMS
 	slow         slowVars
 }
 
@@ -104,6 +105,7 @@ func (cl *client) readVars() {
 		parser:       gms.LoadSqlMode(ctx).ParserOptions(),
 		autocommit:   sessionInt(ctx, gms.AutoCommitSessionVar) != 0,
 	}
+	cl.vars.plain = cl.readsPlainly(ctx)
 	cl.vars.slow = cl.slowVars(ctx)
 	cl.wire.limits(cl.vars.idle, cl.vars.read, cl.vars.write, cl.vars.maxPacket)
 }

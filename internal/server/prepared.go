@@ -12,12 +12,15 @@ import (
 	"github.com/dolthub/vitess/go/sqltypes"
 	querypb "github.com/dolthub/vitess/go/vt/proto/query"
 	ast "github.com/dolthub/vitess/go/vt/sqlparser"
+
+	"github.com/hearthdb/hearth/internal/bulk"
 )
 
 // prepared is a statement that a client prepared over the protocol.
 type prepared struct {
-	text string
-	stmt ast.Statement
+	text  string
+	stmt  ast.Statement
+	plain *bulk.Plain // nil: it is none
 }
 
 // prepare parses and binds a statement, without parameters, and describes its result: no fields if it has none.
@@ -80,7 +83,11 @@ func (cl *client) prepare(ctx context.Context, text string, p *mysql.PrepareData
 		p.ParamsType = make([]int32, n)
 		p.BindVars = make(map[string]*querypb.BindVariable, n)
 	}
-	cl.prepared[p.StatementID] = &prepared{text: text, stmt: stmt}
+	known := &prepared{text: text, stmt: stmt}
+	if plain, ok := bulk.ParsePlain(text); ok && plain.Parameters() == n {
+		known.plain = plain
+	}
+	cl.prepared[p.StatementID] = known
 	if hasNoRows(bound) {
 		return nil, nil
 	}

@@ -91,6 +91,9 @@ func (cl *client) execute(sc *gms.Context, st *statement, cmd command, at *place
 	if rest, done, err := cl.insertBulk(sc, st, cmd, at, out); done {
 		return rest, err
 	}
+	if rest, done, err := cl.runPlain(sc, st, cmd, at, out); done {
+		return rest, err
+	}
 	text := cmd.text
 	var stmt ast.Statement
 	if cmd.prepared != nil {
@@ -320,7 +323,7 @@ func (cl *client) panicked(p any, text string) error {
 // afterwards keeps the client's books after a statement.
 func (cl *client) afterwards(st *statement, at place) {
 	switch at.stmt.(type) {
-	case *ast.Set, *ast.Call:
+	case *ast.Set, *ast.Call, *ast.Execute:
 		cl.readVars()
 	}
 	cl.setStatusFlags()

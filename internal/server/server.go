@@ -70,6 +70,7 @@ type Server struct {
 	refusedFull     atomic.Uint64
 	panics          atomic.Uint64
 	bulkInserts     atomic.Uint64 // statements that were done without GMS
+	plainStatements atomic.Uint64 // the same, of those that find rows by literals
 }
 
 // phase is what a client is told that cannot be served yet, or any more.

@@ -81,6 +81,7 @@ var serverStatus = []statusValue{
 	{"Hearth_statement_errors", func(l *look) any { return l.counters.Errors }},
 	{"Hearth_rows_examined", func(l *look) any { return l.counters.RowsExamined }},
 	{"Hearth_bulk_inserts", func(l *look) any { return l.server.bulkInserts.Load() }},
+	{"Hearth_plain_statements", func(l *look) any { return l.server.plainStatements.Load() }},
 	{"Hearth_slow_log_entries", func(l *look) any { return l.server.slow.file.written.Load() }},
 	{"Hearth_slow_log_bytes", func(l *look) any { return l.server.slow.file.writtenBytes.Load() }},
 	{"Hearth_slow_log_lost", func(l *look) any { return l.server.slow.file.lost.Load() }},

@@ -17,6 +17,7 @@ type definition struct {
 	backend *Backend
 	rec     *dict.Table
 	schema  gms.PrimaryKeySchema
+	bytes   gms.Schema // the same, with texts that are what their bytes are
 	codec   *rows.Table
 	indexes []*Index    // the primary key first, if there is one
 	listed  []gms.Index // the same
@@ -89,6 +90,10 @@ func newDefinition(b *Backend, t *dict.Table) (*definition, error) {
 		schema[i] = gmsColumn(t, c, isKey[i])
 	}
 	d.schema = gms.NewPrimaryKeySchema(schema, ordinals...)
+	d.bytes = schema
+	if bytes, differs := byteSchema(schema); differs {
+		d.bytes = bytes
+	}
 
 	var err error
 	if d.codec, err = rows.NewTable(columns, primary); err != nil {

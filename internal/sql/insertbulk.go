@@ -67,7 +67,7 @@ func (s *Session) bulkTable(ctx *gms.Context, in *bulk.Insert) (*Table, error) {
 		return nil, err
 	}
 	t, ok := found.(*Table)
-	if !ok || t.def.rec.Temporary || s.rewriting != nil || s.faking {
+	if !ok || t.def.rec.Temporary || s.rewriting != nil || s.faking || s.current().readOnly {
 		return nil, nil
 	}
 	rec := t.def.rec
@@ -80,14 +80,8 @@ func (s *Session) bulkTable(ctx *gms.Context, in *bulk.Insert) (*Table, error) {
 		}
 	}
 	record := ours.record(ctx)
-	if record == nil {
+	if record == nil || triggered(record, rec.Name) {
 		return nil, nil
-	}
-	name := strings.ToLower(rec.Name)
-	for _, trigger := range record.Triggers() { // one that may be of this table
-		if strings.ContainsRune(name, '`') || strings.Contains(strings.ToLower(trigger.CreateStatement), name) {
-			return nil, nil
-		}
 	}
 	return t, nil
 }
@@ -374,12 +368,17 @@ func integerConverter(b integerBounds, general converter) converter {
 			}
 			return general(ctx, v)
 		}
-		n, err := strconv.ParseInt(v.Text, 10, 64)
-		if err != nil || n < b.low || n > b.high {
-			return nil, false
-		}
-		return b.box(n), true
+		return b.value(v.Text)
 	}
+}
+
+// value of the type that a number in digits is, if it is one.
+func (b integerBounds) value(digits string) (any, bool) {
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < b.low || n > b.high {
+		return nil, false
+	}
+	return b.box(n), true
 }
 
 func textConverter(t gms.StringType, general converter) converter {

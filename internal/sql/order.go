@@ -232,16 +232,25 @@ func ascending(in []interval) bool {
 	return true
 }
 
-// by says whether the entries of an index, those in the range, have the order. Behind its own columns come those of the primary
-// key; those that have one value in the whole range may be left out of the order.
+// by says whether the entries of an index, those in the range, have the order.
 func (o order) by(x *Index, r gms.MySQLRange) bool {
+	columns := make([]string, len(o.fields))
+	for i, f := range o.fields {
+		columns[i] = f.Name()
+	}
+	return x.ordered(columns, r)
+}
+
+// ordered says whether the entries in the range are in the order of the columns. Behind the index's own columns come those of the primary
+// key; those that have one value in the whole range may be left out of the order.
+func (x *Index) ordered(columns []string, r gms.MySQLRange) bool {
 	at := 0
-	for _, f := range o.fields {
+	for _, name := range columns {
 		for ; ; at++ {
 			if at >= len(x.extended) || x.partial(at) {
 				return false
 			}
-			if strings.EqualFold(x.def.rec.Columns[x.ordinal(at)].Name, f.Name()) {
+			if strings.EqualFold(x.def.rec.Columns[x.ordinal(at)].Name, name) {
 				at++
 				break
 			}
