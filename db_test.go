@@ -6,18 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"testing"
+
+	"github.com/hearthdb/hearth/internal/testbed"
 )
 
 // testOptions put a database into memory of the test's own.
 func testOptions(tb testing.TB) *Options {
-	dir, err := os.MkdirTemp(shmOrTemp(), "hearth-test-")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { os.RemoveAll(dir) })
-	return optionsIn(dir)
+	return optionsIn(testbed.MemoryDir(tb))
 }
 
 // optionsIn are small, so that everything that can fill up does.
@@ -26,13 +22,6 @@ func optionsIn(memory string) *Options {
 		PoolSize: 16 << 20, RingSize: 4 << 20, SegmentSize: 4 << 20, LogSize: 16 << 20, MemoryDir: memory,
 		Logger: slog.New(slog.DiscardHandler),
 	}
-}
-
-func shmOrTemp() string {
-	if _, err := os.Stat(DefaultMemoryDir); err == nil {
-		return DefaultMemoryDir
-	}
-	return os.TempDir()
 }
 
 func mustOpen(tb testing.TB, dir string, o *Options) *DB {

@@ -8,17 +8,14 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hearthdb/hearth/internal/testbed"
 )
 
 // sparse is a file with the shape of a region of some frames.
 func sparse(t *testing.T, frames int64) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "hearth-meddle-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	path := filepath.Join(dir, "x.region")
+	path := filepath.Join(testbed.MemoryDir(t), "x.region")
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
@@ -94,6 +91,9 @@ func TestDamage(t *testing.T) {
 				} else if at == part && !same {
 					changed = true
 				}
+			}
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
 			}
 		}
 		if !changed {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hearthdb/hearth/internal/testbed"
 )
 
 // binary is the program that is tortured.
@@ -46,15 +48,11 @@ func testConfig(t *testing.T) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	memory, err := os.MkdirTemp("/dev/shm", "hearth-sql-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir); os.RemoveAll(memory) })
+	t.Cleanup(func() { os.RemoveAll(dir) })
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	return Config{
-		Binary: binary, Dir: dir, Memory: memory, Kills: 4, Clients: 6, Durable: true, Seed: seed, Corrupt: true,
+		Binary: binary, Dir: dir, Memory: testbed.MemoryDir(t), Kills: 4, Clients: 6, Durable: true, Seed: seed, Corrupt: true,
 		CheckEvery: 2, LoadTime: 400 * time.Millisecond, Progress: t.Logf,
 	}
 }

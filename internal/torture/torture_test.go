@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hearthdb/hearth"
+	"github.com/hearthdb/hearth/internal/testbed"
 )
 
 // childEnv tells the test binary which child it is to be.
@@ -37,13 +38,8 @@ func testConfig(t *testing.T, child string) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	memory, err := os.MkdirTemp("/dev/shm", "hearth-torture-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(memory) })
 	return Config{
-		Dir: t.TempDir(), Memory: memory, Kills: 8, Rows: 2000, LargeValue: 200_000, Writers: 4,
+		Dir: t.TempDir(), Memory: testbed.MemoryDir(t), Kills: 8, Rows: 2000, LargeValue: 200_000, Writers: 4,
 		Durability: hearth.DurabilityCommit, Seed: uint64(time.Now().UnixNano()), Corrupt: true, CheckEvery: 3, LoadTime: 100 * time.Millisecond,
 		Child: func(ctx context.Context) *exec.Cmd {
 			cmd := exec.CommandContext(ctx, self)

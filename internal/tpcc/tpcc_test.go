@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hearthdb/hearth/internal/peer"
+	"github.com/hearthdb/hearth/internal/testbed"
 )
 
 // binary is hearth, built for these tests.
@@ -50,12 +51,8 @@ func loaded(t *testing.T, name string) (*peer.Server, *sql.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	memory, err := os.MkdirTemp("/dev/shm", "hearth-tpcc-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir); os.RemoveAll(memory) })
-	start := map[string]func(peer.Config) (*peer.Server, error){"hearth": peer.Hearth(binary, memory), "mariadb": peer.MariaDB}[name]
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	start := map[string]func(peer.Config) (*peer.Server, error){"hearth": peer.Hearth(binary, testbed.MemoryDir(t)), "mariadb": peer.MariaDB}[name]
 	s, err := start(peer.Config{Dir: dir, Pool: 64 << 20, LogSize: 256 << 20, Durable: true})
 	if errors.Is(err, peer.ErrMissing) {
 		t.Skip(err)
