@@ -108,7 +108,7 @@ func TestReplayCompareOfAPair(t *testing.T) {
 
 	standby, _ := start("standby")
 	before := pool(standby)
-	command("replay", "--from="+log, "--to="+standby.DSN(""), "--writes=fake", "--allow-writable", "--allow-writing-account")
+	command("replay", "--from="+log, "--to="+standby.DSN(""), "--writes=fake", "--queue-policy=block", "--allow-writable", "--allow-writing-account")
 	if err := os.Rename(before, before+".cold"); err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func nothingLeft(t *testing.T, dir string) {
 func TestEngine(t *testing.T) {
 	dir := t.TempDir()
 	out, results := collect(t)
-	cfg := EngineConfig{Dir: dir, Rows: 5000, Runs: 3, RunTime: 5 * time.Millisecond, Threads: []int{1, 2}, Seed: 1}
+	cfg := EngineConfig{Dir: dir, Rows: 5000, Runs: 3, RunTime: 20 * time.Millisecond, Threads: []int{1, 2}, Seed: 1}
 	if err := Engine(t.Context(), cfg, out); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/hearthdb/hearth"
+	"github.com/hearthdb/hearth/internal/testbed"
 )
 
 // GMS's own suites run on our backend, each in a process of its own: so they run beside each other, a panic ends one
@@ -29,7 +29,7 @@ const (
 	knownFailures = "testdata/enginetest/known-failures.txt"
 	childSuite    = "HEARTH_ENGINETEST_SUITE"
 	runAll        = "HEARTH_ENGINETEST_ALL"
-	childTimeout  = 5 * time.Minute
+	childTimeout  = 20 * time.Minute
 )
 
 // verdict of one case: a test of the suite that has no subtests of its own. A suite without any is one case, called whole.
@@ -102,23 +102,13 @@ func runSuite(t *testing.T, name string) map[string]verdict {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestEnginetestChild$", "-test.v=test2json",
 		"-test.timeout="+childTimeout.String())
-	cmd.Env = append(os.Environ(), childSuite+"="+name, "TMPDIR="+memoryDir(t))
+	cmd.Env = append(os.Environ(), childSuite+"="+name, "TMPDIR="+testbed.MemoryDir(t)) // they open thousands of databases, and a disk is slow to wait for
 	out, err := cmd.CombinedOutput()
 	cases := parseVerdicts(out)
 	if len(cases) == 0 || err != nil && !failedOnly(out, err) {
 		t.Fatalf("the suite did not run to its end: %v\n%s", err, tail(out, 8<<10))
 	}
 	return cases
-}
-
-// memoryDir is a directory in memory if there is one: the suites open thousands of databases, and a disk is slow to wait for.
-func memoryDir(t *testing.T) string {
-	dir, err := os.MkdirTemp(hearth.DefaultMemoryDir, "hearth-enginetest-*")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
 }
 
 // failedOnly: the process ended because cases failed, not by a panic or a signal.
