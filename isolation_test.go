@@ -56,6 +56,8 @@ func errorName(err error) string {
 const (
 	// mustBlockFor is how long a step that waits is watched. Too short can only miss a fault, never invent one.
 	mustBlockFor = 15 * time.Millisecond
+	// mustWaitWithin is how long it may take until it waits.
+	mustWaitWithin = time.Second
 	// mustEndWithin is how long any other step may take.
 	mustEndWithin = 20 * time.Second
 )
@@ -215,8 +217,15 @@ func (s *session) step(st step) string {
 	case s.waiting:
 		return "still waits"
 	default:
+		before := s.db.txns.Stats().Locks.Waiting
 		s.do <- st.words
 		s.waiting = true
+		// One that is to wait is watched from when it does: on a busy machine it may not have come so far. Waits for trees do not count.
+		for end := time.Now().Add(mustWaitWithin); st.want == "waits" && time.Now().Before(end); time.Sleep(50 * time.Microsecond) {
+			if s.db.txns.Stats().Locks.Waiting > before || len(s.done) > 0 {
+				break
+			}
+		}
 	}
 	if st.want == "waits" {
 		limit = mustBlockFor

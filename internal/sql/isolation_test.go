@@ -41,6 +41,8 @@ import (
 const (
 	// mustBlockFor is how long a statement that waits is watched. Too short can only miss a fault, never invent one.
 	mustBlockFor = 30 * time.Millisecond
+	// mustWaitWithin is how long it may take until it waits.
+	mustWaitWithin = time.Second
 	// mustEndWithin is how long any other may take.
 	mustEndWithin = 30 * time.Second
 )
@@ -203,12 +205,31 @@ func (c *client) step(text string, waits bool) string {
 	if c.waiting {
 		return "BUG in the script: the session still waits"
 	}
+	before := c.waits()
 	c.do <- text
 	c.waiting = true
-	if waits {
-		return c.wait(mustBlockFor)
+	if !waits {
+		return c.wait(mustEndWithin)
 	}
-	return c.wait(mustEndWithin)
+	// It is watched from when it waits: on a busy machine it may not have come so far.
+	for end := time.Now().Add(mustWaitWithin); time.Now().Before(end) && c.waits() <= before && len(c.done) == 0; {
+		time.Sleep(50 * time.Microsecond)
+	}
+	return c.wait(mustBlockFor)
+}
+
+// waits counts who waits for rows and for definitions.
+func (c *client) waits() (n int) {
+	waiters := map[uint64]bool{}
+	for _, w := range c.backend.DB().LockWaits() {
+		waiters[w.Waiter.ID] = true
+	}
+	for _, l := range c.backend.Dict().Locks().List() {
+		if l.Waiting {
+			n++
+		}
+	}
+	return n + len(waiters)
 }
 
 func (c *client) wait(d time.Duration) string {
