@@ -83,7 +83,7 @@ const (
 	// idleRead and lightRead are its size otherwise.
 	idleRead, lightRead = 512 << 10, 256 << 10
 	// idleDepth, lightDepth and contendedDepth are how many reads of the load are on the disk at a time.
-	idleDepth, lightDepth, contendedDepth = 8, 2, 4
+	idleDepth, lightDepth, contendedDepth = 8, 2, 8
 	// queueTime bounds the bytes that are in flight on an idle disk, by its speed: a miss that comes now waits for them.
 	queueTime = 30 * time.Millisecond
 	// In light situations the budget is raised by raiseLight until misses wait most of the time.
@@ -122,7 +122,7 @@ func (g *governor) admit(now time.Time, earned float64) (size, free int, again t
 	defer g.mu.Unlock()
 	g.judge.earned = earned
 	t := g.look(now)
-	if g.inFlight == 0 && now.Sub(g.asked) > tickLen || g.judge.probing() && g.judge.budget == 0 {
+	if g.inFlight == 0 && now.Sub(g.asked) > pastTicks*tickLen || g.judge.probing() && g.judge.budget == 0 {
 		g.hungry = 0 // it was away, or nothing is known yet of misses alone
 	}
 	g.asked = now

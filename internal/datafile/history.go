@@ -1,6 +1,9 @@
 package datafile
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // history is what happened in the last ticks.
 type history struct {
@@ -81,6 +84,24 @@ func (h *history) mean(n int) span {
 		m.totals = m.totals.add(s.totals, 1)
 	}
 	return m
+}
+
+// steady says whether as many operations ended in the last tick as in the one before, but for chance.
+func (h *history) steady() bool {
+	now, before := h.mean(1).ops(), h.mean(2).ops()*2-h.mean(1).ops()
+	return math.Abs(now-before) <= max((1-alike)*before, math.Sqrt(before*tickLen.Seconds())/tickLen.Seconds())
+}
+
+// stalled says whether in one of the last n ticks less than half as many operations ended as in all of them on average.
+func (h *history) stalled(n int) bool {
+	least := h.mean(n).ops() / 2
+	for i := range min(n, h.ticks, pastTicks) {
+		s := h.past[(h.ticks-1-i)%pastTicks]
+		if s.ops() < least {
+			return true
+		}
+	}
+	return false
 }
 
 func (s span) rate(n int64) float64 {

@@ -18,10 +18,12 @@ type judge struct {
 	probe     bool    // under way
 	before    span    // what happened beside the load before it
 	alone     span    // what happened in the last probe
+	calm      int     // ticks of the probe, not the first, since the last that was not like the one before
 	rest      int     // ticks since the mark until the next judgement
 	age       int     // ticks since the last probe
 	slow      bool    // the budget was too large once
 	suspected bool    // at the last look
+	stalls    int     // looks in a row that told nothing, for the machine stalled
 	step      float64 // see raiseSlow
 	knee      float64 // the budget when it was lowered last
 
@@ -46,12 +48,18 @@ const (
 const (
 	// judgeTicks is how many ticks are judged together.
 	judgeTicks = 5
-	// probeTicks is how long a probe is at least; in the first of them ends what the load had begun.
+	// probeTicks is how long a probe is at least; in the first of them ends what the load had begun. It lasts until as many operations ended in
+	// one as in the one before, but for chance, and pastTicks at most.
 	probeTicks = 3
+	// stallTicks: a judgement waits for so many ticks at most until a tick is like the one before. A machine that stalls makes operations
+	// late and then many at once; between the two nothing can be told.
+	stallTicks = 3
+	// mostStalls: after so many looks in a row that told nothing because the machine stalled, the next one counts.
+	mostStalls = 3
 	// leastMisses tell something about misses.
 	leastMisses = 64
 	// probeEvery is how old, in ticks, a probe may get.
-	probeEvery = 60
+	probeEvery = 120
 	// surprise: so many times the most operations seen are looked at longer.
 	surprise = 1.1
 	// youngTicks: a probe younger than that is believed without another one.
@@ -63,7 +71,7 @@ const (
 	tooLong = 0.005
 	// The budget is beginWith times what the misses took alone, at least. It is multiplied by raiseFast until it is too much, then by lower
 	// and, from nearKnee of what was left then, raised by raiseSlow of itself, twice as much each time that does no harm.
-	beginWith, raiseFast, raiseSlow, lower, nearKnee = 1.2, 1.12, 0.02, 0.96, 0.95
+	beginWith, raiseFast, raiseSlow, lower, nearKnee = 1.2, 1.25, 0.02, 0.96, 0.95
 	// Beyond farFrom times what the misses took alone, raiseNear is the step instead: with neighbours a budget that is too large takes from
 	// the misses at once.
 	farFrom, raiseNear = 2, 1.05
@@ -78,8 +86,8 @@ const (
 	restTicks = 15
 	// mostEarned bounds the patience that a load earns by the misses that it spares.
 	mostEarned = 0.10
-	// used: a budget is raised only if so much of it was used.
-	used = 0.9
+	// used: a budget is raised only if so much of it was used; slowly only, if it was less than nearlyUsed.
+	used, nearlyUsed = 0.9, 0.95
 	// Of a budget that is aroundFrom times what misses take alone or more, aroundShare of what lies beyond goes to the neighbours of
 	// misses, which is nearly all when the disk is full: a neighbour costs no operation, makes no queue, and is not there yet, where the
 	// load reads through pages that are. But those whom nobody misses the neighbours of would never come; and while little is to be had,
@@ -109,10 +117,16 @@ func (j *judge) tickOver(h *history, s situation, entered bool) {
 		j.alone = span{}
 		j.begin(h, span{})
 	case j.probing():
-		if n := h.since(); n >= probeTicks && enough(h.mean(n-1)) && (j.plausible(h.mean(n-1)) || n >= pastTicks) {
+		n := h.since()
+		if j.calm = min(j.calm+1, n-1); n > 2 && !h.steady() {
+			j.calm = 1
+		}
+		if alone := h.mean(j.calm); j.calm >= probeTicks-1 && enough(alone) && j.plausible(alone) {
+			j.compare(h, alone)
+		} else if n >= pastTicks {
 			j.compare(h, h.mean(n-1))
 		}
-	case h.since() >= j.rest && enough(h.recent(judgeTicks)):
+	case h.since() >= j.rest && enough(h.recent(judgeTicks)) && (h.steady() || h.since() >= j.rest+stallTicks):
 		j.look(h)
 	}
 	if base := j.missOps(h) * page.Size; base > 0 && !j.probing() && j.bound != BoundBytes {
@@ -132,7 +146,7 @@ func (j *judge) plausible(alone span) bool {
 
 // begin begins a probe, before which things were as told.
 func (j *judge) begin(h *history, before span) {
-	j.before, j.probe, h.mark = before, true, h.ticks
+	j.before, j.probe, j.calm, h.mark = before, true, 0, h.ticks
 }
 
 // compare is the end of a probe, in which things were as told.
@@ -196,6 +210,12 @@ func (j *judge) look(h *history) {
 	if !j.slow {
 		ticks = fastTicks
 	}
+	if j.stalls < mostStalls && h.stalled(h.since()) {
+		j.stalls++
+		j.rest, h.mark = ticks, h.ticks
+		return
+	}
+	j.stalls = 0
 	m := h.recent(max(ticks, h.since()))
 	if j.bound == BoundBytes && m.bytes() > j.alone.bytes()/alike {
 		j.bound, j.opBytes, j.knee = BoundUnknown, 0, 0 // it moves more than it did: bytes were not what was short
@@ -214,17 +234,20 @@ func (j *judge) look(h *history) {
 	case suspect: // not more, for now
 	case m.bytes() < used*j.budget:
 	default:
-		j.raise()
+		j.raise(m)
 	}
-	j.mostOps = max(j.mostOps, m.ops())
+	j.mostOps = max(j.mostOps, h.mean(pastTicks).ops())
 	j.rest, h.mark = ticks, h.ticks
 }
 
-// raise lets more be read. Near what was too much before it goes slowly.
-func (j *judge) raise() {
+// raise lets more be read than what is read now. Near what was too much before, and near what the disk may be able to do, it goes slowly.
+func (j *judge) raise(now span) {
 	if j.knee == 0 || j.budget < nearKnee*j.knee {
 		step := raiseFast
-		if j.budget > farFrom*j.alone.bytes() {
+		switch {
+		case now.bytes() < nearlyUsed*j.budget:
+			step = 1 + raiseSlow
+		case j.budget > farFrom*j.alone.bytes():
 			step = raiseNear
 		}
 		j.budget *= step

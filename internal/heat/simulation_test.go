@@ -56,10 +56,29 @@ func later(a, b time.Time) time.Time {
 type throttle struct {
 	iops, bytesPerSecond float64
 	slice                time.Duration
+	saves                time.Duration // what was not asked for in so much time can be had later
 	below                disk
 
 	began      time.Time
 	ops, bytes float64
+}
+
+// stalling is a disk of a machine that stands still now and then: what would have ended meanwhile ends behind it.
+type stalling struct {
+	disk
+	every, long time.Duration
+	began       time.Time
+}
+
+func (d *stalling) read(now time.Time, bytes int) time.Time {
+	if d.began.IsZero() {
+		d.began = now
+	}
+	end := d.disk.read(now, bytes)
+	if in := end.Sub(d.began) % d.every; in > d.every-d.long {
+		end = end.Add(d.every - in)
+	}
+	return end
 }
 
 func (d *throttle) read(now time.Time, bytes int) time.Time {
@@ -81,8 +100,8 @@ func (d *throttle) read(now time.Time, bytes int) time.Time {
 func (d *throttle) turn(at time.Time) {
 	for !at.Before(d.began.Add(d.slice)) {
 		d.began = d.began.Add(d.slice)
-		d.ops = max(d.ops-d.iops*d.slice.Seconds(), 0)
-		d.bytes = max(d.bytes-d.bytesPerSecond*d.slice.Seconds(), 0)
+		d.ops = max(d.ops-d.iops*d.slice.Seconds(), -d.iops*d.saves.Seconds())
+		d.bytes = max(d.bytes-d.bytesPerSecond*d.slice.Seconds(), -d.bytesPerSecond*d.saves.Seconds())
 	}
 }
 
@@ -388,6 +407,10 @@ func TestLoadBesideReaders(t *testing.T) {
 	kernel := func() disk {
 		return &throttle{iops: 3000, bytesPerSecond: 125 * mb, slice: 100 * time.Millisecond, below: flashDisk()}
 	}
+	stalls := func() disk {
+		below := &throttle{iops: 3000, bytesPerSecond: 125 * mb, slice: 100 * time.Millisecond, saves: 200 * time.Millisecond, below: flashDisk()}
+		return &stalling{disk: below, every: 1300 * time.Millisecond, long: 130 * time.Millisecond}
+	}
 	for _, c := range []struct {
 		name    string
 		disk    func() disk
@@ -402,6 +425,7 @@ func TestLoadBesideReaders(t *testing.T) {
 		{name: "cloud volume, zipf", disk: cloud, readers: 16, theta: 0.99, within: 45, least: 0.9, share: 0.10},
 		{name: "throttled by the kernel", disk: kernel, readers: 16, within: 45, least: 0.88, share: 0.10},
 		{name: "throttled by the kernel, few readers", disk: kernel, readers: 4, within: 45, least: 0.88, share: 0.10},
+		{name: "throttled by the kernel, on a machine that stalls", disk: stalls, readers: 16, within: 45, least: 0.85, share: 0.10},
 		{name: "throttled by the kernel, reads arrive", disk: kernel, readers: 64, rate: 2500, within: 60, least: 0.95, share: 0.10},
 		{name: "only bytes are short", disk: func() disk { return &volume{bytesPerSecond: 50 * mb, latency: 300 * time.Microsecond} },
 			readers: 16, least: 0.8, share: 0.10},
