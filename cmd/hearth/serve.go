@@ -50,6 +50,8 @@ type serveVerb struct {
 	NoTLS                  bool   `name:"no-tls" env:"HEARTH_NO_TLS" help:"Offer no TLS."`
 	RequireSecureTransport bool   `env:"HEARTH_REQUIRE_SECURE_TRANSPORT" help:"Refuse clients without TLS, but on the unix socket."`
 
+	ReadOnly bool `env:"HEARTH_READ_ONLY" help:"Refuse changes of accounts without SUPER or READ_ONLY_ADMIN, as a standby does; while the server runs, with SET GLOBAL read_only."`
+
 	SlowLog       bool          `env:"HEARTH_SLOW_LOG" help:"Log slow statements; while the server runs, with SET GLOBAL slow_query_log."`
 	SlowLogFile   string        `type:"path" placeholder:"DATA/HOSTNAME-slow.log" env:"HEARTH_SLOW_LOG_FILE" help:"Where to."`
 	LongQueryTime time.Duration `default:"${longQueryTime}" env:"HEARTH_LONG_QUERY_TIME" help:"A statement that takes as long is slow; 0s: every statement."`
@@ -88,7 +90,7 @@ func (v *serveVerb) Run(ctx context.Context, k *kong.Context) error {
 		Listen: v.Listen, Socket: v.Socket, Activated: activated,
 		MaxConnections: v.MaxConnections, MaxPacket: int64(v.MaxPacket), MemoryLimit: int64(v.MemoryLimit), WaitTimeout: v.WaitTimeout,
 		TLSCert: v.TLSCert, TLSKey: v.TLSKey, NoTLS: v.NoTLS, RequireSecureTransport: v.RequireSecureTransport,
-		ShutdownTimeout: v.ShutdownTimeout, Flush: v.Flush,
+		ShutdownTimeout: v.ShutdownTimeout, Flush: v.Flush, ReadOnly: v.ReadOnly,
 		SlowLog: v.SlowLog, SlowLogFile: v.SlowLogFile, LongQueryTime: longQueryTime,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: v.LogLevel})),
 	}, os.Stdout)

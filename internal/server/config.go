@@ -34,6 +34,8 @@ type Config struct {
 	NoTLS                  bool
 	RequireSecureTransport bool // refuse clients without TLS, but on a unix socket
 
+	ReadOnly bool // refuse changes of accounts that do not administer; while the server runs: read_only
+
 	EventScheduler string // ON, OFF or DISABLED, which SET cannot change; default ON
 
 	SlowLog       bool          // log slow statements; while the server runs: slow_query_log

@@ -118,6 +118,9 @@ func (cl *client) execute(sc *gms.Context, st *statement, cmd command, at *place
 	if err := cl.session.RefuseFake(stmt); err != nil {
 		return "", err
 	}
+	if err := cl.session.RefuseReadOnly(sc, stmt); err != nil {
+		return "", err
+	}
 	forAll(stmt)
 	if kill, ok := stmt.(*ast.Kill); ok {
 		if err := cl.kill(sc, kill); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"github.com/hearthdb/hearth"
+	"github.com/hearthdb/hearth/internal/sql"
 	"github.com/hearthdb/hearth/internal/sqlparse"
 )
 
@@ -86,7 +87,7 @@ func (s *Server) installVariables() error {
 			list = append(list, group[i].define())
 		}
 	}
-	list = append(list, s.schedulerVariable())
+	list = append(list, s.schedulerVariable(), s.readOnlyVariable())
 	list = append(list, s.slowLogVariables()...)
 	gms.SystemVariables.AddSystemVariables(list)
 	if err := gms.SystemVariables.AssignValues(s.cfg.variables()); err != nil {
@@ -177,6 +178,27 @@ func regexpVariables() []variable {
 	return []variable{
 		limit("regexp_time_limit", regex.DefaultTimeLimit, regex.SetTimeLimit),
 		limit("regexp_stack_limit", regex.DefaultStackLimit, regex.SetStackLimit),
+	}
+}
+
+// readOnlyVariable is read_only, which package sql holds statements to.
+func (s *Server) readOnlyVariable() gms.SystemVariable {
+	s.backend.SetReadOnly(s.cfg.ReadOnly)
+	return &gms.MysqlSystemVariable{
+		Name:    "read_only",
+		Scope:   gms.GetMysqlScope(gms.SystemVariableScope_Global),
+		Dynamic: true,
+		Type:    types.NewSystemBoolType("read_only"),
+		Default: boolVariable(s.cfg.ReadOnly),
+		NotifyChanged: func(ctx *gms.Context, _ gms.SystemVariableScope, set gms.SystemVarValue) error {
+			if session := sql.SessionOf(ctx); session != nil { // else it is what SET PERSIST has left
+				if err := session.MaySetReadOnly(ctx); err != nil {
+					return err
+				}
+			}
+			s.backend.SetReadOnly(toInt(set.Val) != 0)
+			return nil
+		},
 	}
 }
 

@@ -40,6 +40,7 @@ type Backend struct {
 	provider *Provider
 	engine   *sqle.Engine
 	stats    *statistics
+	readOnly readOnly
 
 	rowIDs      sync.Map // dict.Table.ID -> *atomic.Uint64, see newRowID
 	autoLocks   sync.Map // dict.Table.ID -> chan struct{}, see AcquireAutoIncrementLock

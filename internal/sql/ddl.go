@@ -27,7 +27,11 @@ func (s *Session) ddl(ctx *gms.Context, step func(*dict.Change, *hearth.Tx) erro
 	}
 	t := s.current()
 	sp, mark, temporary := t.tx.Savepoint(), change.Mark(), s.temporary.tables
-	if err = step(change, t.tx); err == nil {
+	err = step(change, t.tx)
+	if err == nil && change.Mark() != mark { // it was not about a temporary table
+		t.changes, err = true, s.mayChange(ctx)
+	}
+	if err == nil {
 		return nil
 	}
 	s.temporary.tables = temporary

@@ -69,7 +69,14 @@ func (e *editor) writeTx(ctx *gms.Context) (*hearth.Tx, error) {
 	if e.def.rec.Temporary {
 		return e.session.writeTx(ctx)
 	}
-	return e.session.WriteTx(ctx)
+	if err := e.session.mayChange(ctx); err != nil {
+		return nil, err
+	}
+	tx, err := e.session.WriteTx(ctx)
+	if err == nil {
+		e.session.current().changes = true
+	}
+	return tx, err
 }
 
 // StatementBegin implements gms.EditOpenerCloser.
@@ -99,7 +106,7 @@ func (e *editor) StatementComplete(ctx *gms.Context) error {
 		return err
 	}
 	e.begun = false
-	return nil
+	return e.failed // of a statement that had no row to write
 }
 
 // Close implements gms.Closer. What was done belongs to the transaction.

@@ -16,6 +16,7 @@ import (
 type Transaction struct {
 	session      *Session
 	readOnly     bool
+	changes      bool // what is not a temporary table
 	isolation    hearth.Isolation
 	serializable bool
 	once         *Characteristics // it was given these by SetNextTransaction
@@ -147,7 +148,7 @@ func (s *Session) CommitTransaction(ctx *gms.Context, tx gms.Transaction) error 
 	}
 	// DDL commits a transaction that BEGIN opened; what follows is in autocommit again. START TRANSACTION sets it anew.
 	s.SetIgnoreAutoCommit(false)
-	err := t.commit(ctx)
+	err := t.commitChanges(ctx)
 	if err != nil && s.current() == t {
 		s.BaseSession.SetTransaction(nil)
 	}
