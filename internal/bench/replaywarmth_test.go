@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hearthdb/hearth/internal/peer"
+	"github.com/hearthdb/hearth/internal/testbed"
 )
 
 // The experiment comes out in small as it does in large, on hearth: one chunk warms the next, itself, and the changes in it, with far
@@ -16,11 +17,7 @@ func TestReplayWarmth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers again and again")
 	}
-	memory, err := MemoryDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(memory)
+	memory := testbed.MemoryDir(t)
 	dir, err := os.MkdirTemp("", "hearth-b-") // short, for the path of the socket
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +38,6 @@ func TestReplayWarmth(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(memory, "*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	os.RemoveAll(memory)
 	nothingLeft(t, cfg.Dir)
 	got := map[string]Result{}
 	for _, r := range *results {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hearthdb/hearth/internal/peer"
 	"github.com/hearthdb/hearth/internal/restart"
+	"github.com/hearthdb/hearth/internal/testbed"
 )
 
 // hearthBinary builds the server.
@@ -28,11 +29,7 @@ func hearthBinary(t *testing.T) string {
 // Two systems are measured around a kill under TPC-C although a third one does not come back, which is told. What was loaded is kept,
 // and used again.
 func TestServerRestart(t *testing.T) {
-	memory, err := MemoryDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(memory)
+	memory := testbed.MemoryDir(t)
 	dir, err := os.MkdirTemp("", "hearth-b-") // short, for the path of the socket
 	if err != nil {
 		t.Fatal(err)
