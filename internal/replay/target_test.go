@@ -273,6 +273,39 @@ func TestAStandbyRefusesChanges(t *testing.T) {
 	}
 }
 
+// answered is a statement and what is expected of its answer.
+type answered struct {
+	text  string
+	rows  int64
+	least int64 // bytes
+	errno string
+}
+
+func (w answered) check(t *testing.T, rows, bytes int64, err error) {
+	t.Helper()
+	errno := ""
+	if err != nil {
+		errno = reasonOf(err)
+	}
+	if rows != w.rows || bytes < w.least || errno != w.errno {
+		t.Errorf("%.60s: %d rows, %d bytes, %q; want %d, at least %d, %q", w.text, rows, bytes, errno, w.rows, w.least, w.errno)
+	}
+}
+
+// allAnswers that a server can give to a read.
+func allAnswers() []answered {
+	var wide strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&wide, ", %d", i)
+	}
+	return []answered{
+		{"SELECT 1", 1, 1, ""}, {"SELECT 1 FROM DUAL WHERE 0", 0, 0, ""}, {"SELECT seq FROM mysql.nowhere", 0, 0, "error 1146"},
+		{"SELECT seq FROM seq_1_to_5000", 5000, 5000, ""}, {"SELECT 0" + wide.String(), 1, 300, ""}, {"SELECT NULL, ''", 1, 2, ""},
+		{"SELECT REPEAT('x', 100000)", 1, 100000, ""}, {"SELEC", 0, 0, "error 1064"}, {"SELECT REPEAT('y', 250), 2", 1, 250, ""},
+		{"SELECT (SELECT seq FROM seq_1_to_2)", 0, 0, "error 1242"}, {"DO 1", 0, 0, ""}, {"SELECT 3", 1, 1, ""},
+	}
+}
+
 // All answers that a server can give to a read, several on their way: rows are counted, errors are told, nothing gets out of step.
 func TestAnswersOnTheWire(t *testing.T) {
 	s := mariadb(t)
@@ -290,21 +323,7 @@ func TestAnswersOnTheWire(t *testing.T) {
 	if cn.wire == nil {
 		t.Fatal("a plain connection has no wire")
 	}
-	var wide strings.Builder
-	for i := range 300 {
-		fmt.Fprintf(&wide, ", %d", i)
-	}
-	want := []struct {
-		text  string
-		rows  int64
-		least int64 // bytes
-		errno string
-	}{
-		{"SELECT 1", 1, 1, ""}, {"SELECT 1 FROM DUAL WHERE 0", 0, 0, ""}, {"SELECT seq FROM mysql.nowhere", 0, 0, "error 1146"},
-		{"SELECT seq FROM seq_1_to_5000", 5000, 5000, ""}, {"SELECT 0" + wide.String(), 1, 300, ""}, {"SELECT NULL, ''", 1, 2, ""},
-		{"SELECT REPEAT('x', 100000)", 1, 100000, ""}, {"SELEC", 0, 0, "error 1064"}, {"SELECT REPEAT('y', 250), 2", 1, 250, ""},
-		{"SELECT (SELECT seq FROM seq_1_to_2)", 0, 0, "error 1242"}, {"DO 1", 0, 0, ""}, {"SELECT 3", 1, 1, ""},
-	}
+	want := allAnswers()
 	if err := cn.exec(context.Background(), "USE mysql"); err != nil { // sequences need a schema
 		t.Fatal(err)
 	}
@@ -318,13 +337,7 @@ func TestAnswersOnTheWire(t *testing.T) {
 		}
 		for _, w := range want {
 			rows, bytes, err := cn.answer(c.Target.Limits)
-			errno := ""
-			if err != nil {
-				errno = reasonOf(err)
-			}
-			if rows != w.rows || bytes < w.least || errno != w.errno {
-				t.Errorf("%.60s: %d rows, %d bytes, %q; want %d, at least %d, %q", w.text, rows, bytes, errno, w.rows, w.least, w.errno)
-			}
+			w.check(t, rows, bytes, err)
 		}
 		if got, err := cn.one(context.Background(), "SELECT 'driver'"); err != nil || got[0] != "driver" { // it is in step, too
 			t.Fatalf("%v, %v", got, err)
