@@ -7,17 +7,21 @@ import (
 
 // Plain reads a statement about rows of one table that are found by values of columns, as applications send most, without a syntax tree:
 //
-//	SELECT * | column, … FROM [db.]table WHERE condition AND … [ORDER BY column, … [ASC | DESC]] [LIMIT n] [FOR UPDATE …]
+//	SELECT * | column, … | DISTINCT column FROM [db.]table WHERE condition AND … [ORDER BY column, … [ASC | DESC]] [LIMIT n] [FOR UPDATE …]
+//	SELECT COUNT(*) | SUM(column) FROM [db.]table WHERE condition AND … [FOR UPDATE …]
 //	UPDATE [db.]table SET column = literal | column = column + literal, … WHERE condition AND …
 //	DELETE FROM [db.]table WHERE condition AND …
 //
-// A condition is a comparison of a column with a literal, or BETWEEN two. Of everything else it says that it is not for it. What it
+// A condition is a comparison of a column with a literal, BETWEEN two, or IN a list of them. Of everything else it says that it is not for it. What it
 // takes, it takes as the grammar does.
 type Plain struct {
 	Action          Action
 	Database, Table string   // as written, without quotes; no database: ""
-	Columns         []string // of a SELECT; nil: all
-	Sets            []Set    // of an UPDATE
+	Columns         []string // of a SELECT; nil: all, or those that it counts
+	Distinct        bool
+	Aggregate       Aggregate
+	Called          string // what the result of the aggregate is: its text
+	Sets            []Set  // of an UPDATE
 	Conditions      []Condition
 	Order           []string
 	Descending      bool
@@ -35,6 +39,15 @@ const (
 	Select Action = iota
 	Update
 	Delete
+)
+
+// Aggregate is what a SELECT makes of all its rows.
+type Aggregate uint8
+
+const (
+	NoAggregate Aggregate = iota
+	Count                 // of the rows
+	Sum                   // of the one column
 )
 
 // RowLock is the locking clause of a SELECT.
@@ -60,6 +73,7 @@ type Condition struct {
 	Column string
 	Compare
 	Value Value
+	List  []Value // of In
 }
 
 // Compare is the operator of a condition.
@@ -71,6 +85,7 @@ const (
 	LessOrEqual
 	Greater
 	GreaterOrEqual
+	In
 )
 
 // ParsePlain reads the statement. No: it is not for it.
@@ -94,6 +109,9 @@ func ParsePlain(text string) (*Plain, bool) {
 	if p.Action == Select && !(p.order() && p.limit() && p.lock()) {
 		return nil, false
 	}
+	if p.Aggregate != NoAggregate && (p.Order != nil || p.Limit > 0) {
+		return nil, false
+	}
 	return p, p.end()
 }
 
@@ -107,7 +125,28 @@ func (p *Plain) columns() bool {
 		p.space()
 		return true
 	}
-	return p.names(&p.Columns)
+	start := p.pos
+	if p.word("COUNT") {
+		p.Aggregate = Count
+		if !p.byte('(') || !p.byte('*') || !p.byte(')') {
+			return false
+		}
+	} else if p.word("SUM") {
+		p.Aggregate = Sum
+		if !p.byte('(') {
+			return false
+		}
+		name, ok := p.name()
+		if p.Columns = []string{name}; !ok || !p.byte(')') {
+			return false
+		}
+	} else {
+		p.Distinct = p.word("DISTINCT")
+		return p.names(&p.Columns) && (!p.Distinct || len(p.Columns) == 1)
+	}
+	p.Called = p.text[start:p.pos]
+	p.space()
+	return true
 }
 
 // names reads a list of them.
@@ -180,6 +219,15 @@ func (p *Plain) conditions() bool {
 			}
 			p.Conditions = append(p.Conditions, c)
 			c = Condition{Column: c.Column, Compare: LessOrEqual}
+		} else if p.word("IN") {
+			if c.Compare = In; !p.list(&c.List) {
+				return false
+			}
+			p.Conditions = append(p.Conditions, c)
+			if !p.word("AND") {
+				return true
+			}
+			continue
 		} else if !p.compare(&c.Compare) {
 			return false
 		}
@@ -189,6 +237,28 @@ func (p *Plain) conditions() bool {
 		p.Conditions = append(p.Conditions, c)
 		if !p.word("AND") {
 			return true
+		}
+	}
+}
+
+// list reads literals in parentheses.
+func (p *Plain) list(values *[]Value) bool {
+	if !p.byte('(') {
+		return false
+	}
+	for {
+		p.space()
+		var v Value
+		if !p.value(&v) || v.Kind == Parameter {
+			return false
+		}
+		*values = append(*values, v)
+		if p.byte(')') {
+			p.space()
+			return true
+		}
+		if !p.byte(',') {
+			return false
 		}
 	}
 }

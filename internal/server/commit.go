@@ -4,10 +4,45 @@ import (
 	"regexp"
 	"strings"
 
+	gms "github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/plan"
 	ast "github.com/dolthub/vitess/go/vt/sqlparser"
 
 	"github.com/hearthdb/hearth/internal/sql"
 )
+
+// transactionStatement reads what begins and ends transactions, in the words that drivers send. Nil: it is none of these.
+func transactionStatement(text string) ast.Statement {
+	const longest = len("START TRANSACTION")
+	if len(text) > longest {
+		return nil
+	}
+	switch strings.ToUpper(text) {
+	case "BEGIN", "START TRANSACTION":
+		return &ast.Begin{}
+	case "COMMIT":
+		return &ast.Commit{}
+	case "ROLLBACK":
+		return &ast.Rollback{}
+	}
+	return nil
+}
+
+// transactionNode is the plan of such a statement, in which there is nothing to be bound or analysed. Nil: the statement is another.
+func transactionNode(stmt ast.Statement) gms.Node {
+	switch s := stmt.(type) {
+	case *ast.Begin:
+		if s.TransactionCharacteristic == ast.TxReadOnly {
+			return plan.NewStartTransaction(gms.ReadOnly)
+		}
+		return plan.NewStartTransaction(gms.ReadWrite)
+	case *ast.Commit:
+		return plan.NewCommit()
+	case *ast.Rollback:
+		return plan.NewRollback()
+	}
+	return nil
+}
 
 // commitsBefore: MySQL commits the open transaction before the statement. GMS would do it after, and for some not at all.
 func commitsBefore(stmt ast.Statement) bool {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -154,10 +155,13 @@ func TestPlainAsGMS(t *testing.T) {
 			how := "= "
 			if i == len(key)-1 && rnd.IntN(3) == 0 {
 				how = pick([]string{"< ", "<= ", "> ", ">= ", "BETWEEN 1 AND ", "BETWEEN 'a' AND ", "<> ", "<=> "})
+			} else if rnd.IntN(4) == 0 {
+				conditions = append(conditions, c+" IN ("+literal(kinds[c])+", "+literal(kinds[c])+", "+literal(kinds[c])+")")
+				continue
 			}
 			conditions = append(conditions, c+" "+how+literal(kinds[c]))
 		}
-		if rnd.IntN(10) == 0 {
+		if rnd.IntN(4) == 0 {
 			c := pick(names)
 			conditions = append(conditions, c+pick([]string{" > ", " <= ", " = "})+literal(kinds[c]))
 		}
@@ -177,6 +181,10 @@ func TestPlainAsGMS(t *testing.T) {
 					columns = append(columns, pick([]string{columns[0], "nothing", strings.ToUpper(columns[0]), "`" + columns[0] + "`"}))
 				}
 				list = strings.Join(columns, ", ")
+			}
+			if rnd.IntN(3) == 0 {
+				list = fmt.Sprintf(pick([]string{"COUNT(*)", "SUM(%s)", "DISTINCT %s", "count(*)", "Sum(%s)"}), pick(names))
+				list, _, _ = strings.Cut(list, "%!")
 			}
 			if text = "SELECT " + list + " FROM " + name + where; rnd.IntN(3) == 0 {
 				// An order in which no two rows are alike, where LIMIT cuts.
@@ -230,7 +238,7 @@ func TestPlainAsGMS(t *testing.T) {
 			}
 		}
 	}
-	if done := s.plainStatements.Load() - before; done < statements/12 {
+	if done := s.plainStatements.Load() - before; done < statements/60 {
 		t.Errorf("seed %d: only %d of %d statements went past GMS: the test shows little", seed, done, statements)
 	} else {
 		t.Logf("%d of %d statements went past GMS", done, statements)
@@ -288,6 +296,68 @@ func TestPlainPrepared(t *testing.T) {
 		t.Errorf("%d of 3 statements went past GMS", got)
 	}
 	expect(t, rows(t, c, byGMS+"SELECT a, b, c FROM p ORDER BY a"), "1 z 3.50", "2 x NULL")
+}
+
+// TestPlainTakes says which statements go past GMS and which do not; all of them answer the same.
+func TestPlainTakes(t *testing.T) {
+	s := start(t)
+	p := plainPair{t, rawLogin(t, s, 0), rawLogin(t, s, 0)}
+	p.past.answer("CREATE DATABASE past")
+	p.thru.answer("CREATE DATABASE thru")
+	p.past.answer("USE past")
+	p.thru.answer("USE thru")
+	p.both("CREATE TABLE l (w INT, d INT, o INT, n INT, i INT NOT NULL, amount DECIMAL(6,2), name VARCHAR(9), PRIMARY KEY (w, d, o, n), KEY by_name (w, name, i))")
+	for o := range 30 {
+		p.both(fmt.Sprintf("INSERT INTO l VALUES (1, 2, %d, 1, %d, %d.25, 'n%d'), (1, 2, %d, 2, 7, NULL, NULL)", o, o%5, o, o%3, o))
+	}
+	for _, text := range []string{
+		"SELECT amount FROM l WHERE w = 1 AND d = 2 AND o = 3 AND n = 1",
+		"select i, name from l where n = 2 and o = 3 and d = 2 and w = 1 for update",
+		"SELECT o FROM l WHERE w = 1 AND d = 2 ORDER BY o DESC LIMIT 1",
+		"SELECT o FROM l WHERE w = 1 AND d = 2 ORDER BY o LIMIT 1 FOR UPDATE",
+		"SELECT i FROM l WHERE w = 1 AND name = 'N1' ORDER BY i",
+		"SELECT i, n FROM l WHERE w = 1 AND name = 'n1' AND i BETWEEN 1 AND 3",
+		"SELECT SUM(amount) FROM l WHERE w = 1 AND d = 2 AND o = 3",
+		"SELECT sum(amount) FROM l WHERE w = 1 AND d = 2 AND o = 77",
+		"SELECT SUM(i) FROM l WHERE w = 1 AND d = 2 AND o < 20",
+		"SELECT COUNT(*) FROM l WHERE w = 1 AND d = 2 AND o IN (9, 3, 3, 4, 99, 5)",
+		"SELECT COUNT(*) FROM l WHERE w = 1 AND d = 2 AND o IN (9, 3, 3, 4, 99, 5) AND i < 3",
+		"SELECT COUNT(*) FROM l WHERE w = 1 AND d = 2 AND o IN (99)",
+		"SELECT o, i FROM l WHERE w = 1 AND d = 2 AND o IN (9, 3, 3, 4) AND i >= 3",
+		"SELECT DISTINCT i FROM l WHERE w = 1 AND d = 2 AND o >= 3 AND o < 20",
+		"UPDATE l SET amount = amount + 1.5, i = i - 1, name = 'x' WHERE w = 1 AND d = 2 AND o = 3 AND n = 1",
+		"UPDATE l SET amount = 0 WHERE w = 1 AND d = 2 AND o = 4",
+		"DELETE FROM l WHERE w = 1 AND d = 2 AND o = 5",
+	} {
+		before := s.plainStatements.Load()
+		p.both(text)
+		if s.plainStatements.Load() == before {
+			t.Errorf("%s: went through GMS", text)
+		}
+	}
+	for _, text := range []string{
+		"SELECT amount FROM l WHERE w = 1 AND d = 2 OR o = 3",
+		"SELECT amount FROM l WHERE w = '1' AND d = 2",
+		"SELECT amount FROM l WHERE w = 1 AND amount = 3.25",
+		"SELECT amount a FROM l WHERE w = 1",
+		"SELECT COUNT(*) FROM l WHERE w = 1 AND d = 2 AND name = 'n1'", // two indexes: statistics decide
+		"SELECT MAX(o) FROM l WHERE w = 1 AND d = 2",
+		"SELECT i FROM l WHERE w = 1 AND d = 2 AND i = 3 FOR UPDATE",
+		"SELECT SUM(name) FROM l WHERE w = 1 AND d = 2",
+		"SELECT COUNT(i) FROM l WHERE w = 1",
+		"SELECT o FROM l WHERE d = 2",
+		"UPDATE l SET n = 5 WHERE w = 1 AND d = 2 AND o = 6 AND n = 2",
+		"UPDATE l SET i = NULL WHERE w = 1 AND d = 2 AND o = 6",
+		"UPDATE l SET name = 'much too long' WHERE w = 1 AND d = 2 AND o = 6",
+		"DELETE FROM l WHERE w = 1 AND d = 2 AND i = 3",
+		"DELETE FROM l",
+	} {
+		before := s.plainStatements.Load()
+		p.both(text)
+		if s.plainStatements.Load() != before {
+			t.Errorf("%s: went past GMS", text)
+		}
+	}
 }
 
 // What a statement must not do it must not do past GMS either.

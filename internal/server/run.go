@@ -98,7 +98,10 @@ func (cl *client) execute(sc *gms.Context, st *statement, cmd command, at *place
 	var stmt ast.Statement
 	if cmd.prepared != nil {
 		stmt = cmd.prepared.stmt
-	} else if stmt, text, rest, err = cl.parse(sc, cmd); err != nil {
+	} else if stmt = transactionStatement(cmd.text); stmt == nil {
+		stmt, text, rest, err = cl.parse(sc, cmd)
+	}
+	if err != nil {
 		return "", err
 	}
 	st.said = strings.TrimSuffix(cmd.text, rest)
@@ -214,6 +217,10 @@ func (cl *client) build(sc *gms.Context, text string, stmt ast.Statement, cmd co
 	if err := cl.openTransaction(sc); err != nil {
 		return nil, nil, err
 	}
+	if node := transactionNode(stmt); node != nil {
+		cl.keepWarnings(sc, node, len(sc.Session.Warnings()))
+		return cl.iterate(sc, node, nil)
+	}
 	binder := planbuilder.New(sc, e.Analyzer.Catalog, e.EventScheduler, e.Parser)
 	if cmd.prepared != nil {
 		values, err := bindings(cmd.values)
@@ -249,7 +256,12 @@ func (cl *client) build(sc *gms.Context, text string, stmt ast.Statement, cmd co
 			return nil, nil, err
 		}
 	}
-	rows, err := e.Analyzer.ExecBuilder.Build(sc, analyzed, nil)
+	return cl.iterate(sc, analyzed, flags)
+}
+
+// iterate opens a plan.
+func (cl *client) iterate(sc *gms.Context, analyzed gms.Node, flags *gms.QueryFlags) (gms.Schema, gms.RowIter, error) {
+	rows, err := cl.server.engine.Analyzer.ExecBuilder.Build(sc, analyzed, nil)
 	if err != nil {
 		return nil, nil, err
 	}

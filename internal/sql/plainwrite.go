@@ -26,8 +26,8 @@ func (s *Session) PlainWrite(ctx *gms.Context, p *bulk.Plain) (matched, changed 
 			return 0, 0, false, nil
 		}
 	}
-	part, ok, err := t.def.plainRange(ctx, p)
-	if !ok || err != nil {
+	part, ok, err := t.def.plainPart(p)
+	if !ok || err != nil || len(part.filters) > 0 { // GMS may find a way that locks less
 		return 0, 0, false, err
 	}
 	from := t.table
