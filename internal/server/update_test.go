@@ -32,3 +32,33 @@ func TestUpdateOfCase(t *testing.T) {
 	exec(t, c, "INSERT INTO t VALUES (2, 'x', 0) ON DUPLICATE KEY UPDATE s = 'b'")
 	expect(t, rows(t, c, "SELECT s FROM t WHERE id = 2"), "b")
 }
+
+// TestUpdateOutOfRange: a number that its column cannot hold is refused wherever it is set, and cut where IGNORE says so.
+func TestUpdateOutOfRange(t *testing.T) {
+	s := start(t)
+	c := conn(t, open(t, s))
+	exec(t, c, "CREATE TABLE t (id INT PRIMARY KEY, n TINYINT, u INT UNSIGNED, d DECIMAL(3,1), f FLOAT)")
+	exec(t, c, "CREATE TABLE o (id INT PRIMARY KEY, n INT)")
+	exec(t, c, "INSERT INTO t VALUES (1, 120, 1, 99.5, 1), (2, 1, 1, 1, 1)")
+	exec(t, c, "INSERT INTO o VALUES (1, 200)")
+	for _, text := range []string{
+		"UPDATE t SET n = n + 10",
+		"UPDATE t SET n = n + 10 WHERE id = 1",
+		"UPDATE t SET n = 128 WHERE id = 1",
+		"UPDATE t SET n = -129 WHERE id = 1",
+		"UPDATE t SET u = -1 WHERE id = 1",
+		"UPDATE t SET u = 4294967296 WHERE id = 1",
+		"UPDATE t SET d = d + 1 WHERE id = 1",
+		"UPDATE t SET f = 1e39 WHERE id = 1",
+		"UPDATE t JOIN o ON t.id = o.id SET t.n = o.n",
+		"INSERT INTO t VALUES (1, 0, 0, 0, 0) ON DUPLICATE KEY UPDATE n = n + 10",
+	} {
+		failsWith(t, func() error { _, err := c.ExecContext(t.Context(), text); return err }(), 1264)
+	}
+	expect(t, rows(t, c, "SELECT n, u, d, f FROM t ORDER BY id"), "120 1 99.5 1", "1 1 1.0 1")
+	exec(t, c, "UPDATE IGNORE t SET n = n + 10 WHERE id = 1")
+	expect(t, rows(t, c, "SELECT n FROM t WHERE id = 1"), "127")
+	exec(t, c, "UPDATE t SET n = NULL, u = DEFAULT WHERE id = 1")
+	exec(t, c, "UPDATE t SET n = n + 1 WHERE id = 2")
+	expect(t, rows(t, c, "SELECT n, u FROM t ORDER BY id"), "NULL NULL", "2 1")
+}

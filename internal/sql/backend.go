@@ -75,6 +75,7 @@ func Open(ctx context.Context, db *hearth.DB, o Options) (*Backend, error) {
 		installViewRule()
 		installShowCreateRule()
 		installUpdateRule()
+		installSetRule()
 		installBetweenRule()
 		installDropRule()
 	})
