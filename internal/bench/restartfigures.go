@@ -56,20 +56,24 @@ func (r *restarts) compare(cases []restartCase, lines []*restart.Timeline) {
 		if j < 0 {
 			continue
 		}
-		if worst, ok := worstSecond(lines[i], lines[j]); ok {
+		if worst, ok := worstSecond(lines[i], lines[j], r.cfg.Rate); ok {
 			r.out.Result(NewResult(restartMeasure, ours, c.String()+": worst second beside the same second of cold", r.cfg.Readers, "%", []float64{100 * worst}))
 		}
 	}
 }
 
 // worstSecond is the smallest ratio of the reads in a second of a to those in the same second of b, counted from each one's
-// first answer.
-func worstSecond(a, b *restart.Timeline) (float64, bool) {
+// first answer. Of reads that arrive, rate a second, no more count than arrived: who is late has more to answer later.
+func worstSecond(a, b *restart.Timeline, rate float64) (float64, bool) {
 	x, y := a.After(), b.After()
 	worst := math.Inf(1)
 	for n := range min(len(x), len(y)) {
-		if y[n] > 0 {
-			worst = min(worst, x[n]/y[n])
+		want := y[n]
+		if rate > 0 {
+			want = min(want, rate)
+		}
+		if want > 0 {
+			worst = min(worst, x[n]/want)
 		}
 	}
 	return worst, !math.IsInf(worst, 1)

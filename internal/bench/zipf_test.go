@@ -41,3 +41,15 @@ func TestCoprimeStepVisitsAll(t *testing.T) {
 		}
 	}
 }
+
+// The sum that a law is scaled by is exact enough where most of it is an integral.
+func TestZipfScale(t *testing.T) {
+	const n = 1_000_000
+	var want float64
+	for i := 1; i <= n; i++ {
+		want += math.Pow(float64(i), -restartTheta)
+	}
+	if got := newZipf(n, restartTheta).zetan; math.Abs(got-want) > 1e-9*want {
+		t.Errorf("got %.12f, want %.12f", got, want)
+	}
+}
