@@ -42,6 +42,7 @@ type DB struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
+	redone   chan struct{} // closed when there is nothing left to redo, or redo failed
 	started  chan struct{} // closed when nothing is left to do of the start
 	logRead  chan struct{} // closed when what there is to redo is in memory
 	warming  chan struct{} // closed when the load of the start has begun, or is not going to
@@ -135,8 +136,9 @@ func (db *DB) close(ctx context.Context, flush bool) error {
 	left := db.awaitTransactions()
 	if flush { // what is left to redo is written too, or the next start would have it to do
 		db.warmer.Cancel()
+		// Not for orphans: those wait for losers, and a loser whose page cannot be read is tried for ever. Both are the next start's, too.
 		select {
-		case <-db.started:
+		case <-db.redone:
 		case <-ctx.Done():
 		}
 	}

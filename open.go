@@ -386,7 +386,7 @@ func (s *start) ready(began time.Time) {
 	db.region.Ready(s.control.Incarnation, s.nonce)
 	s.report.Took = time.Since(began)
 	db.report = s.report
-	db.started, db.ddlOpen = make(chan struct{}), make(chan struct{})
+	db.started, db.redone, db.ddlOpen = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	db.logRead, db.warming = make(chan struct{}), make(chan struct{})
 	db.txns.Start()
 	db.wg.Go(func() {
@@ -419,6 +419,7 @@ func (db *DB) afterStart(plan *recovery.Plan) error {
 	if err == nil {
 		err = db.checkpointer.Release()
 	}
+	close(db.redone)
 	if err == nil && plan.Named {
 		db.opts.Logger.Info("redo is through", "pages", db.source.Progress().Total, "took", time.Since(began))
 	}
