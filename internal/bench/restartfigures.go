@@ -169,6 +169,9 @@ func (r *restarts) picture(spread string, cases []restartCase, lines []*restart.
 		Subtitle: r.subtitle(spread), Unit: "reads per second", LogY: true, Mark: "restart",
 		From: -min(r.cfg.Before.Seconds(), 10), To: r.cfg.After.Seconds(),
 	}
+	if r.cfg.Rate > 0 { // what arrives is the same for all: they differ by less than a factor, and late answers come in bursts
+		p.LogY, p.Window = false, pictureWindow
+	}
 	return p.Lines(all).Save(r.cfg.Picture + "-" + spread)
 }
 
@@ -183,7 +186,7 @@ func (r *restarts) title(cases []restartCase, lines []*restart.Timeline) string 
 		}
 	}
 	title := "Back at 90 % of full speed after a restart:"
-	for _, x := range []struct{ memory, name string }{{MemoryKept, "memory kept"}, {MemoryDump, "heat dump"}, {MemoryCold, "cold"}} {
+	for _, x := range []struct{ memory, name string }{{MemoryKept, "memory kept"}, {MemoryDump, "heat dump"}, {MemoryPhysical, "in physical order"}, {MemoryCold, "cold"}} {
 		if f, ok := found[x.memory]; ok {
 			title += fmt.Sprintf(" %s %s,", x.name, f)
 		}
