@@ -12,7 +12,6 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/types"
 
 	"github.com/hearthdb/hearth"
-	"github.com/hearthdb/hearth/internal/sql"
 	"github.com/hearthdb/hearth/internal/sqlparse"
 )
 
@@ -190,12 +189,7 @@ func (s *Server) readOnlyVariable() gms.SystemVariable {
 		Dynamic: true,
 		Type:    types.NewSystemBoolType("read_only"),
 		Default: boolVariable(s.cfg.ReadOnly),
-		NotifyChanged: func(ctx *gms.Context, _ gms.SystemVariableScope, set gms.SystemVarValue) error {
-			if session := sql.SessionOf(ctx); session != nil { // else it is what SET PERSIST has left
-				if err := session.MaySetReadOnly(ctx); err != nil {
-					return err
-				}
-			}
+		NotifyChanged: func(_ *gms.Context, _ gms.SystemVariableScope, set gms.SystemVarValue) error {
 			s.backend.SetReadOnly(toInt(set.Val) != 0)
 			return nil
 		},

@@ -76,6 +76,7 @@ func Open(ctx context.Context, db *hearth.DB, o Options) (*Backend, error) {
 		installShowCreateRule()
 		installUpdateRule()
 		installSetRule()
+		installSetGlobalRule()
 		installBetweenRule()
 		installDropRule()
 	})

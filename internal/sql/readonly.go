@@ -57,18 +57,6 @@ func (s *Session) administers(ctx *gms.Context, dynamic string) bool {
 		users.UserHasPrivileges(ctx, gms.NewDynamicPrivilegedOperation(dynamic))
 }
 
-// erSpecificAccess is ER_SPECIFIC_ACCESS_DENIED_ERROR.
-const erSpecificAccess = 1227
-
-// MaySetReadOnly refuses SET GLOBAL read_only to accounts that do not administer: GMS asks nobody who sets a variable.
-func (s *Session) MaySetReadOnly(ctx *gms.Context) error {
-	if s.administers(ctx, "system_variables_admin") {
-		return nil
-	}
-	return mysql.NewSQLError(erSpecificAccess, "42000", "%s",
-		"Access denied; you need (at least one of) the SUPER or SYSTEM_VARIABLES_ADMIN privilege(s) for this operation")
-}
-
 // RefuseReadOnly says of statements about users, which are not of a transaction, whether they are refused.
 func (s *Session) RefuseReadOnly(ctx *gms.Context, stmt sqlparser.Statement) error {
 	switch stmt.(type) {
