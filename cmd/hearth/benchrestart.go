@@ -54,8 +54,8 @@ type benchRestartVerb struct {
 	Memories []string `enum:"kept,dump,physical,cold" default:"kept,dump,cold" help:"Embedded: what the next one finds: its memory kept, a heat dump, the same loaded in physical order, nothing (cold)."`
 	Spreads  []string `enum:"uniform,zipf,latest" placeholder:"HOW,..." help:"Which rows are read: uniform; zipf (theta 0.99), from anywhere in the table; latest, by the same law, the newest the most. Default: the first two embedded, uniform of servers."`
 
-	IOPS int64 `name:"iops" help:"Hold the disk to so many operations per second after the restart. Needs root." placeholder:"N"`
-	MBps int64 `name:"mbps" help:"Hold the disk to so many MB (10^6 bytes) per second after the restart. Needs root." placeholder:"N"`
+	IOPS int64 `name:"iops" help:"Hold the disk to so many operations per second: a server under its load, before and after the restart; embedded after it. Needs root." placeholder:"N"`
+	MBps int64 `name:"mbps" help:"Hold the disk to so many MB (10^6 bytes) per second, likewise. Needs root." placeholder:"N"`
 
 	Picture   string `type:"path" placeholder:"BASE" help:"Draw throughput over time, and the server's counters under it, into BASE.svg, .png, -dark.svg, -dark.png; with several cases, one picture each."`
 	Timelines string `type:"path" placeholder:"FILE" help:"Write all that was measured into this file, one restart a line, as JSON."`

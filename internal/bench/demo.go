@@ -94,7 +94,7 @@ func Demo(ctx context.Context, cfg DemoConfig, out io.Writer) (results []DemoRes
 		if err := c.Remove(); err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(out, "After each restart the %s, as a common cloud volume is.\n", disk)
+		fmt.Fprintf(out, "Under the load the server has a %s, as a common cloud volume is.\n", disk)
 	} else {
 		disk = restart.Disk{}
 		fmt.Fprintf(out, "The disk is as fast as it is: holding it back to a cloud volume's speed takes root.\n")

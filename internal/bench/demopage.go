@@ -22,7 +22,7 @@ func (d *demo) draw(results []DemoResult) error {
 	subtitle := fmt.Sprintf("%d clients over the MySQL protocol, each transaction reads nine rows and changes one; %.2f GB of rows",
 		demoClients, float64(d.cfg.Bytes)/1e9)
 	if disk := d.server.Disk.String(); disk != "" {
-		subtitle += "; after the restart the " + disk
+		subtitle += "; the " + disk
 	}
 	base := strings.TrimSuffix(d.cfg.Page, filepath.Ext(d.cfg.Page))
 	picture := restart.Picture{

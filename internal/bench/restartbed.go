@@ -96,7 +96,7 @@ func (b *bed) clients() int {
 }
 
 // measure runs the load, restarts the server in its middle, fills the timeline, and verifies. The server runs on.
-func (b *bed) measure(ctx context.Context, t *restart.Timeline) error {
+func (b *bed) measure(ctx context.Context, t *restart.Timeline) (err error) {
 	b.flags(b.p.Load)
 	if err := b.server.Start(ctx); err != nil {
 		return err
@@ -116,6 +116,11 @@ func (b *bed) measure(ctx context.Context, t *restart.Timeline) error {
 	if err := b.scan(ctx, db, warmers); err != nil {
 		return fmt.Errorf("warm: %w", err)
 	}
+	enter, release, err := b.hold()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	load, stop := context.WithCancel(ctx)
 	var ended sync.WaitGroup
 	defer ended.Wait()
@@ -148,7 +153,7 @@ func (b *bed) measure(ctx context.Context, t *restart.Timeline) error {
 			return err
 		}
 	}
-	if err := b.restart(ctx, t); err != nil {
+	if err := b.restart(ctx, t, enter); err != nil {
 		return err
 	}
 	stop()
@@ -279,17 +284,31 @@ func (b *bed) waitForRedo(ctx context.Context, t *restart.Timeline) error {
 	}
 }
 
-// restart stops the server and starts the next one, while the clients go on asking.
-func (b *bed) restart(ctx context.Context, t *restart.Timeline) (err error) {
-	var cage *restart.Cage
-	enter := func(int) error { return nil }
-	if b.cfg.Disk != (restart.Disk{}) {
-		if cage, err = restart.NewCage(b.data, b.cfg.Disk); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, cage.Remove()) }()
-		enter = cage.Enter
+// hold holds the server's disk back, if that is wanted, from now on until release: what is done before the restart is done on the same
+// disk as what is done after it. enter is for the process of the restart.
+func (b *bed) hold() (enter func(pid int) error, release func() error, err error) {
+	if b.cfg.Disk == (restart.Disk{}) {
+		return nil, func() error { return nil }, nil
 	}
+	cage, err := restart.NewCage(b.data, b.cfg.Disk)
+	if err != nil {
+		return nil, nil, err
+	}
+	pids, err := b.server.Processes()
+	for _, pid := range pids {
+		err = errors.Join(err, cage.Enter(pid))
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, cage.Remove())
+	}
+	if len(pids) == 0 {
+		b.out.Progress("%s: does not say which processes are its own (--pid): its disk is held back from the restart on only", b.p.Name)
+	}
+	return cage.Enter, cage.Remove, nil
+}
+
+// restart stops the server and starts the next one, while the clients go on asking.
+func (b *bed) restart(ctx context.Context, t *restart.Timeline, enter func(pid int) error) error {
 	b.mu.Lock()
 	t.Stop = time.Now().UnixNano()
 	b.mu.Unlock()
@@ -314,7 +333,7 @@ func (b *bed) restart(ctx context.Context, t *restart.Timeline) (err error) {
 		return err
 	}
 	scans := b.startScans(ctx)
-	err = b.watch(ctx, t)
+	err := b.watch(ctx, t)
 	scanned := scans()
 	if err != nil {
 		return err

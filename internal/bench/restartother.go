@@ -218,7 +218,7 @@ func (o *other) Launch(ctx context.Context, enter func(pid int) error) error {
 // enterAll waits until the server says who it is.
 func (o *other) enterAll(ctx context.Context, enter func(pid int) error) error {
 	for end := time.Now().Add(o.Wait); ; {
-		pids, err := o.pids()
+		pids, err := o.Processes()
 		for _, pid := range pids {
 			if err := enter(pid); err != nil {
 				return fmt.Errorf("hold back the disk of process %d: %w", pid, err)
@@ -239,8 +239,8 @@ func (o *other) enterAll(ctx context.Context, enter func(pid int) error) error {
 	}
 }
 
-// pids of the server that are alive.
-func (o *other) pids() (alive []int, err error) {
+// Processes is server's: those that --pid names.
+func (o *other) Processes() (alive []int, err error) {
 	if o.Pid == "" {
 		return nil, nil
 	}
@@ -316,7 +316,7 @@ func (o *other) Kill() error { return o.finish("--kill", o.OtherServer.Kill) }
 // finish ends the server with a command and waits until it is gone: nobody answers, no process of it lives, and a start command that
 // stayed has returned.
 func (o *other) finish(what, command string) error {
-	pids, err := o.pids()
+	pids, err := o.Processes()
 	if err != nil && len(pids) > 0 {
 		return err
 	}

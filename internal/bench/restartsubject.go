@@ -19,6 +19,8 @@ type server interface {
 	Stop() error
 	Kill() error
 	Exited() error // nil while it runs, as far as that is known
+	// Processes that run now, as far as that is known.
+	Processes() ([]int, error)
 }
 
 // subject is a server and its database: what is restarted.

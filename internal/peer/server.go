@@ -202,6 +202,14 @@ func (s *Server) Pid() int {
 	return s.cmd.Process.Pid
 }
 
+// Processes of the server that run: one or none.
+func (s *Server) Processes() ([]int, error) {
+	if pid := s.Pid(); pid != 0 && s.Exited() == nil {
+		return []int{pid}, nil
+	}
+	return nil, nil
+}
+
 // Kill ends the process with SIGKILL and waits until it is gone.
 func (s *Server) Kill() error { return s.signal(syscall.SIGKILL) }
 
