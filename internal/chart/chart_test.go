@@ -2,6 +2,7 @@ package chart
 
 import (
 	"errors"
+	"fmt"
 	"image/png"
 	"math"
 	"os"
@@ -54,6 +55,32 @@ func TestSaveWritesLightAndDark(t *testing.T) {
 		}
 		if got, want := img.Bounds().Dx(), int(float64(width)/72*pngDPI); got != want {
 			t.Errorf("%s.png is %d pixels wide, want %d", name, got, want)
+		}
+	}
+}
+
+// Where the font is not there another one is as wide: no text reaches into its neighbour or over the edge.
+func TestTextsOfAnSVGSayHowWideTheyAre(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "x")
+	if err := sample().Save(base); err != nil {
+		t.Fatal(err)
+	}
+	svg, err := os.ReadFile(base + ".svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := strings.Split(string(svg), "<text ")[1:]
+	if len(texts) < 10 {
+		t.Fatalf("got %d texts", len(texts))
+	}
+	for _, text := range texts {
+		text, _, _ = strings.Cut(text, "</text>")
+		var wide float64
+		if n, err := fmt.Sscanf(text, `textLength="%g" lengthAdjust="spacingAndGlyphs"`, &wide); n != 1 || wide <= 0 || wide > float64(width) {
+			t.Errorf("no width in %q: %v", text, err)
+		}
+		if !strings.Contains(text, ",sans-serif;") {
+			t.Errorf("no other font in %q", text)
 		}
 	}
 }

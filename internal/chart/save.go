@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Size of a picture; a PNG has pngDPI/72 pixels a point.
@@ -25,7 +24,7 @@ const (
 func saveAll(base string, height vg.Length, paint func(draw.Canvas, theme) error) error {
 	base = strings.TrimSuffix(strings.TrimSuffix(base, ".svg"), ".png")
 	for _, t := range themes {
-		svg := vgsvg.New(width, height)
+		svg := newSVG(width, height)
 		if err := paint(draw.New(svg), t); err != nil {
 			return err
 		}
