@@ -202,7 +202,7 @@ const firstFrames = 2048
 func (s *start) openRegion(context.Context) error {
 	cfg := region.Config{
 		Dir: s.opts.MemoryDir, UUID: s.control.UUID, RingBytes: s.opts.RingSize,
-		Frames: s.opts.frames(), FirstFrames: firstFrames, Logger: s.opts.Logger,
+		Frames: s.opts.frames(), FirstFrames: firstFrames, SmallPages: s.opts.SmallPages, Logger: s.opts.Logger,
 	}
 	var r *region.Region
 	var err error

@@ -58,8 +58,8 @@ type Options struct {
 	// KeepPool leaves a pool that survived the size it has, whatever PoolSize says: for tools that look at a database and
 	// must not cost it its memory.
 	KeepPool bool
-	// SmallPages leaves the pool's memory in small pages. Otherwise huge pages are made of it behind the start, with a
-	// quarter of a core at most, where the kernel can.
+	// SmallPages leaves the pool's memory in small pages. Otherwise it is reserved in huge pages where the kernel can, and what
+	// survived in small ones is made huge behind the start, with a quarter of a core at most.
 	SmallPages bool
 
 	// HeatDumpInterval is how often the list of pages in memory is written, for a start that finds no memory; default 60 s,

@@ -25,6 +25,27 @@ const (
 	collapseFailures = 16
 )
 
+// reserveHuge reserves the huge pages that lie within [from,to) of the frames, none of which is reserved, as such: the kernel then clears
+// 2 MiB once, where otherwise it clears 512 pages, maps them one fault at a time and copies them all when Collapse comes. A GiB
+// takes 0.06 s of a core instead of 1 (0.3 to reserve, 0.1 to 0.6 of faults, 0.2 to 0.6 to copy); in a virtual machine whose host has
+// yet to find the memory, 1 to 1.7 instead of 2 to 3. What the kernel does not give is left to whoever reserves the rest in small pages.
+func (r *Region) reserveHuge(from, to int64) error {
+	from, to = (from+hugePage-1)&^(hugePage-1), to&^(hugePage-1)
+	if r.smallPages || r.mem.file == nil || r.mem.granule >= hugePage || from >= to {
+		return nil
+	}
+	// A range without any page is not made one.
+	for at := from; at < to; at += hugePage {
+		if err := r.mem.reserve(frameWindow, at, at+r.mem.granule); err != nil {
+			return err
+		}
+	}
+	err := unix.Madvise(r.mem.windows[frameWindow][from:to], madvCollapse)
+	// Nothing else than a page that somebody had hold of will be better next time. Looking for 2 MiB that lie together is dear.
+	r.smallPages = err != nil && err != unix.EAGAIN
+	return nil
+}
+
 // Collapse makes huge pages of the frames' memory and returns how many it made: random reads then miss the TLB less (a fifth
 // of the time of a cached read in a pool of 1 GiB), and the process that takes the region over meets one fault for 2 MiB
 // instead of 32. No byte changes; who touches a range at that moment waits until its 2 MiB are copied. A kernel that

@@ -67,3 +67,51 @@ func TestCollapse(t *testing.T) {
 	checkFilled(t, r, 0)
 	mustClose(t, r)
 }
+
+// What is reserved behind the start is huge pages from the beginning, where they fit: all zero, none to collapse, and a pool that
+// shrinks gives back all that is not whole any more. Small pages are what one gets who wants them.
+func TestReserveHuge(t *testing.T) {
+	const first, count = 10, 3*backgroundChunk + 5
+	cfg, _ := testConfig(t, count)
+	if !isMemory(t, cfg.Dir) {
+		t.Skip("memory-dir is not a tmpfs")
+	}
+	cfg.FirstFrames = first
+	for _, small := range []bool{false, true} {
+		cfg.SmallPages = small
+		r, _ := mustOpen(t, cfg)
+		for r.Reserved() < count {
+			if _, err := r.ReserveMore(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := heldBytes(t, r), wantedBytes(r); got != want {
+			t.Errorf("small %v: file holds %d bytes, want %d", small, got, want)
+		}
+		// Each chunk begins and ends within a huge page, which is left to Collapse.
+		got, want := hugeMapped(t, r), int64(3*(backgroundChunk*page.Size-hugePage))
+		switch {
+		case small && got != 0:
+			t.Errorf("%d MiB are huge pages, want none", got>>20)
+		case !small && got == 0:
+			t.Log("this kernel makes no huge pages")
+		case !small && got != want:
+			t.Errorf("%d MiB are huge pages, want %d", got>>20, want>>20)
+		}
+		for f := range count {
+			if *r.Page(f) != (page.Page{}) {
+				t.Fatalf("small %v: frame %d is not zero", small, f)
+			}
+		}
+		if err := r.Resize(first + backgroundChunk + 3); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := heldBytes(t, r), wantedBytes(r); got != want {
+			t.Errorf("small %v, shrunk: file holds %d bytes, want %d", small, got, want)
+		}
+		if err := r.Remove(); err != nil {
+			t.Fatal(err)
+		}
+		mustClose(t, r)
+	}
+}

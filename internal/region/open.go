@@ -49,7 +49,7 @@ func Open(cfg Config) (*Region, Found, error) {
 	}
 	r := &Region{
 		path: filepath.Join(cfg.Dir, fmt.Sprintf("hearth-%x.region", cfg.UUID)),
-		log:  cfg.Logger,
+		log:  cfg.Logger, smallPages: cfg.SmallPages,
 	}
 	if r.log == nil {
 		r.log = slog.Default()

@@ -26,6 +26,7 @@ type Config struct {
 	// FirstFrames are reserved before Open returns, the rest by ReserveMore; 0 = all. Reserving 10 GiB takes
 	// seconds, and the first answer must not wait for them. More that survived is there at once.
 	FirstFrames int
+	SmallPages  bool         // reserve no huge pages
 	BootID      [16]byte     // zero: the kernel's
 	Logger      *slog.Logger // nil: slog.Default()
 }
@@ -63,8 +64,9 @@ type Region struct {
 	count    atomic.Int64 // frames of the pool, all described
 	reserved atomic.Int64 // the first of them, that may be touched
 
-	shape  sync.Mutex // held while count, reserved or the ring change, and while pages are faulted in
-	closed bool       // by shape
+	shape      sync.Mutex // held while count, reserved or the ring change, and while pages are faulted in
+	closed     bool       // by shape
+	smallPages bool       // by shape: no huge pages are wanted, or the kernel has none
 
 	slots struct {
 		sync.Mutex

@@ -58,7 +58,11 @@ func (r *Region) reserveFrames(count int) error {
 	if err := r.mem.room(to - from); err != nil {
 		return err
 	}
-	if err := r.mem.reserve(frameWindow, from, to); err != nil {
+	err := r.reserveHuge(from, to)
+	if err == nil {
+		err = r.mem.reserve(frameWindow, from, to)
+	}
+	if err != nil {
 		// Not the granule that the last counted frame may share.
 		if back := r.mem.release(frameWindow, from, to); back != nil {
 			return fmt.Errorf("%w (and %v)", err, back)
@@ -115,7 +119,7 @@ func (r *Region) ResizeRing(ringBytes int64) error {
 	return nil
 }
 
-// backgroundChunk is how many frames ReserveMore and Populate take at once, 32 MiB: some 10 ms of a core, which
+// backgroundChunk is how many frames ReserveMore and Populate take at once, 32 MiB: 2 to 40 ms of a core (see reserveHuge), which
 // is how long they take to stop, and how long Resize may wait for them.
 const backgroundChunk = 2048
 
