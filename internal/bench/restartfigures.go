@@ -25,6 +25,12 @@ func (r *restarts) figures(c restartCase, t *restart.Timeline) {
 	} else {
 		put("not back at 90 % of warm within", "s", r.cfg.After.Seconds())
 	}
+	if p99, ok := t.LatencyBefore(drawnPercentile); ok {
+		put("p99 before", "ms", float64(p99)/float64(time.Millisecond))
+	}
+	if p99, ok := t.LatencyAfter(drawnPercentile, 10*time.Second); ok {
+		put("p99 in the ten seconds after the first answer", "ms", float64(p99)/float64(time.Millisecond))
+	}
 	if r.cfg.Rate > 0 {
 		if d, ok := t.Punctual(); ok {
 			put(fmt.Sprintf("all answered within %v after", punctual), "s", d.Seconds())

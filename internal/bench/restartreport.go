@@ -51,10 +51,25 @@ func serverFigures(cfg ServerRestartConfig, c CaseRuns, out Output) {
 			part, ok := t.ServedIn(time.Minute)
 			return 100 * part, ok
 		})
+		put("p99 before", "ms", milliseconds(func(t *restart.Timeline) (time.Duration, bool) { return t.LatencyBefore(drawnPercentile) }))
+		put("p99 in the ten seconds after the first answer", "ms", milliseconds(func(t *restart.Timeline) (time.Duration, bool) {
+			return t.LatencyAfter(drawnPercentile, 10*time.Second)
+		}))
+		if c.Case.Workload == WorkloadPoint { // which writes no log
+			continue
+		}
 		put("log behind the stop", "MiB", func(t *restart.Timeline) (float64, bool) { n, ok := logBehind(t); return n / (1 << 20), ok })
 		if p.redoesFirst() {
 			put("log by second of blackout", "MiB/s", logRate)
 		}
+	}
+}
+
+// milliseconds of what a timeline knows as a duration.
+func milliseconds(of func(*restart.Timeline) (time.Duration, bool)) func(*restart.Timeline) (float64, bool) {
+	return func(t *restart.Timeline) (float64, bool) {
+		d, ok := of(t)
+		return float64(d) / float64(time.Millisecond), ok
 	}
 }
 
@@ -177,10 +192,14 @@ const (
 
 // drawing says what the picture of one case shows.
 type drawing struct {
-	title func(CaseRuns) string
-	log   bool // a logarithmic axis: systems differ by more than a factor
-	below []restart.Below
+	title   func(CaseRuns) string
+	log     bool // a logarithmic axis: systems differ by more than a factor
+	latency bool // latencies are drawn, as they always are of an open loop; of a closed one they are the throughput once more, nearly
+	below   []restart.Below
 }
+
+// drawnPercentile is the percentile of latencies that pictures and tables have.
+const drawnPercentile = 99
 
 // Counters that are drawn below.
 var (
@@ -215,10 +234,14 @@ func (d drawing) draw(cfg ServerRestartConfig, all []CaseRuns) (pictures []Named
 		if to > longPicture.Seconds() {
 			window = time.Second
 		}
+		percentile := 0.0
+		if d.latency || c.Case.Rate > 0 {
+			percentile = drawnPercentile
+		}
 		l := restart.Picture{
 			Title: d.title(c), Subtitle: subtitle, Unit: y, LogY: d.log, Window: window,
 			Mark: map[string]string{StopKill: "kill -9", StopClean: "stop"}[c.Case.Stop],
-			From: -min(cfg.Before.Seconds(), 10), To: to, Below: d.below,
+			From: -min(cfg.Before.Seconds(), 10), To: to, Percentile: percentile, Below: d.below,
 		}.Lines(lines)
 		pictures = append(pictures, NamedPicture{cfg.suffix(c.Case), l})
 	}
@@ -282,7 +305,7 @@ func backTitle(c CaseRuns) string {
 
 // DrawRestarts is the picture of restarts that no figure was asked for.
 func DrawRestarts(cfg ServerRestartConfig, all []CaseRuns) []NamedPicture {
-	return drawing{title: backTitle, log: true, below: []restart.Below{belowReads}}.draw(cfg, all)
+	return drawing{title: backTitle, log: true, latency: true, below: []restart.Below{belowReads}}.draw(cfg, all)
 }
 
 // blackouts draws the blackouts of all cases as bars.

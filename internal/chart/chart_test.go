@@ -175,6 +175,16 @@ func TestWrapKeepsANumberWithItsUnit(t *testing.T) {
 	}
 }
 
+func TestALogarithmicAxisHasADecadeAtLeast(t *testing.T) {
+	p, err := Lines{X: "s", Y: "ms", LogY: true, Floor: 0.1, Lines: []Line{{"quick", Hearth, false, []Point{{0, 0.01}, {9, 0.1}}}}}.plot(themes[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Y.Min != 0.1 || p.Y.Max != 1 {
+		t.Errorf("got an axis from %v to %v, want 0.1 to 1", p.Y.Min, p.Y.Max)
+	}
+}
+
 func TestAnAxisOfZerosBeginsAtZero(t *testing.T) {
 	p, err := Lines{X: "s", Y: "pages", Lines: []Line{{"idle", Hearth, false, []Point{{0, 0}, {9, 0}}}}}.plot(themes[0])
 	if err != nil {

@@ -43,6 +43,8 @@ type Lines struct {
 // Panel is a second picture of the same time: a counter beside what it explains. Its lines are those of the legend.
 type Panel struct {
 	Y     string // label with unit
+	LogY  bool
+	Floor float64 // as in Lines
 	Lines []Line
 }
 
@@ -84,7 +86,7 @@ func (l Lines) draw(c draw.Canvas, t theme) error {
 		if !panel.drawable() {
 			continue
 		}
-		below, err := Lines{X: l.X, Y: panel.Y, Lines: panel.Lines, Marks: unnamed(l.Marks)}.plot(t)
+		below, err := Lines{X: l.X, Y: panel.Y, LogY: panel.LogY, Floor: panel.Floor, Lines: panel.Lines, Marks: unnamed(l.Marks)}.plot(t)
 		if err != nil {
 			return err
 		}
@@ -153,7 +155,7 @@ func (l Lines) plot(t theme) (*plot.Plot, error) {
 	if l.LogY {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
 		p.Y.Min = l.Floor
-		p.Y.Max = math.Pow(10, math.Ceil(math.Log10(p.Y.Max)))
+		p.Y.Max = max(10*l.Floor, math.Pow(10, math.Ceil(math.Log10(p.Y.Max)))) // a decade at least, when all lies at the floor
 	} else {
 		p.Y.Min = min(0, p.Y.Min)
 		if p.Y.Max *= 1.05; p.Y.Max == 0 { // nothing but zeros: without this the axis goes from -1 to 1

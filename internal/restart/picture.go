@@ -1,6 +1,7 @@
 package restart
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -18,8 +19,14 @@ type Picture struct {
 	// Window is what one point is the mean of; 0: a tick.
 	Window time.Duration
 
+	// Percentile of the latencies, of each second, in a panel under the throughput; 0: none.
+	Percentile float64
+
 	Below []Below
 }
+
+// leastMilliseconds is where the axis of latencies begins.
+const leastMilliseconds = 0.1
 
 // Below is a fact of the server that is drawn under the throughput.
 type Below struct {
@@ -44,6 +51,12 @@ func (p Picture) Lines(all []Styled) chart.Lines {
 		Marks: []chart.Mark{{X: 0, Name: p.Mark}},
 	}
 	l.Lines = p.lines(all, func(t *Timeline) []chart.Point { return t.rates(p.Window) })
+	if p.Percentile > 0 {
+		l.Below = append(l.Below, chart.Panel{
+			Y: fmt.Sprintf("p%g of latency, ms (log.)", p.Percentile), LogY: true, Floor: leastMilliseconds,
+			Lines: p.lines(all, func(t *Timeline) []chart.Point { return t.latencies(p.Percentile) }),
+		})
+	}
 	for _, b := range p.Below {
 		l.Below = append(l.Below, chart.Panel{Y: b.Label, Lines: p.lines(all, b.points)})
 	}
@@ -119,6 +132,19 @@ func (t *Timeline) rates(window time.Duration) (points []chart.Point) {
 		}
 		points = append(points, chart.Point{X: at((begin + k.End) / 2), Y: float64(done) * 1e9 / float64(k.End-begin)})
 		done, begin = 0, 0
+	}
+	return points
+}
+
+// latencies are a percentile of each second, in milliseconds, at its middle. A second without an answer is a gap.
+func (t *Timeline) latencies(percentile float64) (points []chart.Point) {
+	for _, s := range t.Seconds() {
+		p := chart.Point{X: float64(s.Start) + 0.5, Y: math.NaN()}
+		from := time.Duration(s.Start) * time.Second
+		if took, ok := t.Latency(percentile, from, from+time.Second); ok {
+			p.Y = float64(took) / float64(time.Millisecond)
+		}
+		points = append(points, p)
 	}
 	return points
 }

@@ -3,6 +3,7 @@ package restart
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -94,6 +95,80 @@ func knownStalls(t *testing.T) {
 	}
 	if want := s.refusals.Load(); failed < want || failed > want+4 {
 		t.Errorf("got %d failed requests, the stub refused %d and lost at most 4", failed, want)
+	}
+	raw, err := json.Marshal(line) // what is written down knows the latencies of any time
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := &Timeline{}
+	if err := json.Unmarshal(raw, kept); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []*Timeline{line, kept} {
+		p99, _ := l.LatencyBefore(99)
+		near(t, "p99 before", p99, s.fast, s.fast/50)
+		p50, _ := l.LatencyAfter(50, s.brownout)
+		near(t, "p50 in the ten seconds of the brownout", p50, s.slow, s.slow/50)
+		if _, ok := l.Latency(99, Every, s.blackout); ok {
+			t.Error("latencies of the blackout, in which nothing was answered")
+		}
+	}
+}
+
+// The same in an open loop: requests of the blackout are refused; those of the brownout wait for each other, and the last of them is
+// late by all that could not be served.
+func TestKnownStallsOfAnOpenLoop(t *testing.T) { synctest.Test(t, knownStallsOpen) }
+
+func knownStallsOpen(t *testing.T) {
+	const rate, workers = 100, 4
+	s := &stub{stop: 12 * time.Second, blackout: 3 * time.Second, brownout: 10 * time.Second, fast: 10 * time.Millisecond, slow: 200 * time.Millisecond}
+	line := measure(t, s, Load{Rate: rate, Patience: 300 * time.Millisecond}, workers, 40*time.Second)
+	if warm := line.Warm(); warm < rate-1 || warm > rate+1 {
+		t.Errorf("got %v requests a second before, want the %d that arrive", warm, rate)
+	}
+	blackout, ok := line.Blackout()
+	if !ok {
+		t.Fatal("no answer after the stop")
+	}
+	near(t, "blackout", blackout, s.blackout+s.slow, 20*time.Millisecond)
+	recovered, ok := line.Recovered(0.9)
+	if !ok {
+		t.Fatal("never recovered")
+	}
+	near(t, "seconds to 90 %", recovered, s.brownout+time.Second/2, time.Second) // to the second
+	end := s.blackout + s.brownout
+	served := float64(workers) / s.slow.Seconds()
+	left := time.Duration(s.brownout.Seconds() * (rate - served) / rate * float64(time.Second)) // how long ago the last one was due
+	worst, _ := line.Latency(99, end-time.Second, end)
+	near(t, "p99 in the last second of the brownout", worst, left, s.slow+left/50)
+	last, _ := line.Latency(50, end-2*Every, end)
+	near(t, "p50 at the end of the brownout", last, left, s.slow+left/50)
+	punctual, ok := line.Punctual()
+	if !ok {
+		t.Fatal("never punctual again")
+	}
+	behind := s.brownout.Seconds() * (rate - served)
+	drained := time.Duration(behind / (workers/s.fast.Seconds() - rate) * float64(time.Second))
+	near(t, "punctual again", punctual, s.brownout+drained, 5*Every)
+}
+
+// A panel of latencies has a point a second, and a gap where nothing was answered.
+func TestLatenciesUnderThePicture(t *testing.T) { synctest.Test(t, latenciesDrawn) }
+
+func latenciesDrawn(t *testing.T) {
+	s := &stub{stop: 4 * time.Second, blackout: 3 * time.Second, fast: 10 * time.Millisecond}
+	line := measure(t, s, Load{}, 4, 10*time.Second)
+	drawn := Picture{Unit: "requests per second", Percentile: 99}.Lines([]Styled{{Timeline: line, Label: "stub"}})
+	if len(drawn.Below) != 1 || !drawn.Below[0].LogY {
+		t.Fatalf("got panels %+v, want one, logarithmic", drawn.Below)
+	}
+	for _, p := range drawn.Below[0].Lines[0].Points {
+		switch dark := p.X > 0 && p.X < 3; {
+		case dark && p.X > 1 && !math.IsNaN(p.Y):
+			t.Errorf("at %v s nothing was answered: got %v ms", p.X, p.Y)
+		case !dark && (p.Y < 9.8 || p.Y > 10.2):
+			t.Errorf("at %v s: got %v ms, want 10", p.X, p.Y)
+		}
 	}
 }
 

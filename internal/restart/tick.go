@@ -1,6 +1,7 @@
 package restart
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -26,6 +27,9 @@ type Tick struct {
 	P95 int64 `json:"p95,omitempty"`
 	P99 int64 `json:"p99,omitempty"`
 	Max int64 `json:"max,omitempty"`
+	// Latencies are all of them, in microseconds: an HDR histogram in its own encoding (V2, compressed, base64), which any tool for those
+	// reads. Percentiles of several ticks cannot be had from theirs.
+	Latencies string `json:"latencies,omitempty"`
 
 	// Facts are the server's own figures at the end of the tick, by name: "pool pages", "loaded", ...
 	Facts map[string]float64 `json:"facts,omitempty"`
@@ -50,4 +54,21 @@ func (t *Tick) summarize(h *hdrhistogram.Histogram) {
 		return
 	}
 	t.P50, t.P95, t.P99, t.Max = h.ValueAtPercentile(50), h.ValueAtPercentile(95), h.ValueAtPercentile(99), h.Max()
+	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		panic("BUG: a histogram of our own: " + err.Error())
+	}
+	t.Latencies = string(encoded)
+}
+
+// addTo adds the latencies of t to those of h.
+func (t *Tick) addTo(h *hdrhistogram.Histogram) {
+	if t.Latencies == "" {
+		return
+	}
+	own, err := hdrhistogram.Decode([]byte(t.Latencies))
+	if err != nil {
+		panic(fmt.Sprintf("BUG: latencies of a tick: got %q, want what summarize wrote: %v", t.Latencies, err))
+	}
+	h.Merge(own)
 }

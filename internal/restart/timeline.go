@@ -2,6 +2,7 @@ package restart
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 )
@@ -24,34 +25,25 @@ type Timeline struct {
 type Second struct {
 	Start    int     // seconds since the stop
 	Done     int64   // answered
-	Failed   int64   // answered by an error
 	Late     int64   // answered too late
-	Behind   int64   // open loop: due and not begun at its end
-	P99, Max int64   // microseconds, the largest of its ticks
 	Measured float64 // part of the second that ticks cover
-	Facts    map[string]float64
 }
+
+// since is when the middle of a tick was, counted from the stop.
+func (t *Timeline) since(k *Tick) time.Duration { return time.Duration((k.Begin+k.End)/2 - t.Stop) }
 
 // Seconds groups the ticks. A tick belongs to the second in which its middle lies.
 func (t *Timeline) Seconds() []Second {
 	by := map[int]*Second{}
 	for _, k := range t.Ticks {
-		at := (k.Begin+k.End)/2 - t.Stop
-		n := int(at / int64(time.Second))
-		if at < 0 {
-			n = int((at - int64(time.Second) + 1) / int64(time.Second))
-		}
+		n := int(math.Floor(t.since(&k).Seconds()))
 		s := by[n]
 		if s == nil {
 			s = &Second{Start: n}
 			by[n] = s
 		}
-		s.Done, s.Failed, s.Late = s.Done+k.Done, s.Failed+k.Failed, s.Late+k.Late
-		s.Behind, s.P99, s.Max = k.Behind, max(s.P99, k.P99), max(s.Max, k.Max)
+		s.Done, s.Late = s.Done+k.Done, s.Late+k.Late
 		s.Measured += k.seconds()
-		if k.Facts != nil {
-			s.Facts = k.Facts
-		}
 	}
 	all := make([]Second, 0, len(by))
 	for _, s := range by {
@@ -222,9 +214,36 @@ func (t *Timeline) ServedIn(d time.Duration) (float64, bool) {
 	}
 	var done int64
 	for _, k := range t.Ticks {
-		if at := time.Duration((k.Begin+k.End)/2 - t.Stop); at >= 0 && at < d {
+		if at := t.since(&k); at >= 0 && at < d {
 			done += k.Done
 		}
 	}
 	return float64(done) / (warm * d.Seconds()), true
+}
+
+// Latency is a percentile (99) of the latencies of what was answered from one moment to another, both counted from the stop, to the tick;
+// false if nothing was.
+func (t *Timeline) Latency(percentile float64, from, to time.Duration) (time.Duration, bool) {
+	all := newHistogram()
+	for _, k := range t.Ticks {
+		if at := t.since(&k); at >= from && at < to {
+			k.addTo(all)
+		}
+	}
+	return time.Duration(all.ValueAtPercentile(percentile)) * time.Microsecond, all.TotalCount() > 0
+}
+
+// LatencyBefore is that of the time that Warm is of.
+func (t *Timeline) LatencyBefore(percentile float64) (time.Duration, bool) {
+	return t.Latency(percentile, -warmSeconds*time.Second, 0)
+}
+
+// LatencyAfter is that of so much time from the first answer on.
+func (t *Timeline) LatencyAfter(percentile float64, d time.Duration) (time.Duration, bool) {
+	first := t.firstAnswer()
+	if first == 0 {
+		return 0, false
+	}
+	from := time.Duration(first-t.Stop) - Every // the tick of the first answer has its middle before it
+	return t.Latency(percentile, from, from+d)
 }
