@@ -35,10 +35,14 @@ var (
 	ErrNoDatabase      = recovery.ErrNoControl
 	ErrForeignDump     = heat.ErrForeign // a heat dump of other data
 	ErrNoDump          = heat.ErrNoDump  // no heat dump is there
+	ErrNotDump         = heat.ErrNotDump // a file that is no heat dump
 )
 
 // CorruptError reports bytes on the disk or in memory that contradict themselves.
 type CorruptError = page.CorruptError
+
+// DamagedDumpError reports a heat dump whose bytes contradict themselves. Nothing else is lost with it.
+type DamagedDumpError = heat.DamagedError
 
 // mapError gives errors of the rooms below their public name.
 func mapError(err error) error {

@@ -26,6 +26,7 @@ const (
 	OrderPhysical = heat.OrderPhysical
 
 	WarmthIdle      = heat.StateIdle
+	WarmthWaiting   = heat.StateWaiting
 	WarmthLoading   = heat.StateLoading
 	WarmthPaused    = heat.StatePaused
 	WarmthDone      = heat.StateDone
@@ -67,7 +68,8 @@ func (w *Warmth) Dump(ctx context.Context, o DumpOptions) (DumpInfo, error) {
 }
 
 // Load begins to read the pages of a dump into free memory, behind what it returns to, unless o says otherwise. A load that is
-// under way ends as cancelled. A dump of other data is ErrForeignDump, a damaged one CorruptError.
+// under way, or that the start has yet to begin, ends as cancelled. A dump of other data is ErrForeignDump, a damaged one
+// DamagedDumpError, and neither disturbs a load that is under way.
 func (w *Warmth) Load(ctx context.Context, o LoadOptions) error {
 	if w.db.closed.Load() {
 		return ErrClosed
@@ -115,6 +117,7 @@ func (s *start) prewarm(ctx context.Context) {
 	var load *heat.LoadOptions
 	if db.opts.Prewarm != PrewarmOff {
 		load = &heat.LoadOptions{Path: db.opts.PrewarmFile}
+		db.warmer.Expect()
 	}
 	db.wg.Go(func() {
 		<-db.logRead

@@ -344,6 +344,108 @@ func TestPauseResumeCancel(t *testing.T) {
 	}
 }
 
+// TestRefusedLoad: a load that does not begin, because its dump is of no use, leaves the one that is under way alone, and what is said of it.
+func TestRefusedLoad(t *testing.T) {
+	disk, pages := warmDisk(t)
+	db := openWarm(t, disk, func(o *Options) { o.HeatDumpAtShutdown = Off })
+	ctx, w := context.Background(), db.Warmth()
+	var gate slow
+	disk.OnOp(gate.hook)
+	gate.close()
+	if err := w.Load(ctx, LoadOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, db, WarmthLoading)
+	refused := func(state WarmthState) {
+		t.Helper()
+		if err := w.Load(ctx, LoadOptions{Path: memDir + "/nothing"}); !errors.Is(err, ErrNoDump) {
+			t.Errorf("load of nothing: %v", err)
+		}
+		if err := w.Load(ctx, LoadOptions{Path: memDir + "/control"}); !errors.Is(err, ErrNotDump) || strings.Contains(err.Error(), "delete") {
+			t.Errorf("load of the control file: %v", err)
+		}
+		if s := w.Status(); s.State != state || s.Error != "" || s.Total != pages {
+			t.Errorf("%+v, want the load of %d pages, %s", s, pages, state)
+		}
+	}
+	refused(WarmthLoading)
+	w.Pause()
+	refused(WarmthPaused)
+	w.Resume()
+	gate.open()
+	if s := await(t, db, WarmthDone); s.Total != pages || s.Left != 0 {
+		t.Errorf("%+v, want all of %d pages", s, pages)
+	}
+	if err := w.Load(ctx, LoadOptions{Path: memDir + "/nothing"}); err == nil || w.Status().State != WarmthFailed {
+		t.Errorf("nothing is under way: %v, %+v", err, w.Status())
+	}
+}
+
+// TestComingLoad: the load of a start that has not begun, because the log is read first, is told of and steered like any other.
+func TestComingLoad(t *testing.T) {
+	ctx := context.Background()
+	disk, pages := warmDisk(t)
+	// one is a life in which a load is expected, steered and then begun.
+	one := func(steer func(w *Warmth)) (db *DB, end func()) {
+		db = openWarm(t, disk.Clone(file.KeepAll), nil)
+		db.warmer.Expect()
+		if s := db.Warmth().Status(); s.State != WarmthWaiting || s.Started.IsZero() {
+			t.Errorf("%+v, want it to wait", s)
+		}
+		steer(db.Warmth())
+		running, stop := context.WithCancel(ctx)
+		began, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			db.warmer.Run(running, &heat.LoadOptions{}, began)
+		}()
+		<-began
+		return db, func() { stop(); <-ended; closeDB(t, db) }
+	}
+	state := func(w *Warmth, want WarmthState) {
+		t.Helper()
+		if s := w.Status(); s.State != want {
+			t.Errorf("it is %s, want %s", s.State, want)
+		}
+	}
+
+	db, end := one(func(w *Warmth) {
+		w.Pause()
+		state(w, WarmthPaused)
+		w.Resume()
+		state(w, WarmthWaiting)
+		w.Pause()
+		if err := w.Load(ctx, LoadOptions{Path: memDir + "/nothing"}); err == nil {
+			t.Error("nothing is loaded")
+		}
+		state(w, WarmthPaused)
+	})
+	if s := db.Warmth().Status(); s.State != WarmthPaused || s.Left != pages {
+		t.Errorf("paused before it began: %+v", s)
+	}
+	db.Warmth().Resume()
+	await(t, db, WarmthDone)
+	end()
+
+	db, end = one(func(w *Warmth) { w.Cancel() })
+	if s := db.Warmth().Status(); s.State != WarmthCancelled || s.Total != 0 {
+		t.Errorf("cancelled before it began: %+v", s)
+	}
+	end()
+
+	var began time.Time
+	db, end = one(func(w *Warmth) {
+		if err := w.Load(ctx, LoadOptions{Blocking: true}); err != nil {
+			t.Fatal(err)
+		}
+		began = w.Status().Started
+	})
+	if s := db.Warmth().Status(); s.State != WarmthDone || !s.Started.Equal(began) {
+		t.Errorf("after another load it still began: %+v", s)
+	}
+	end()
+}
+
 // TestCancelDoesNotSpoilTheDump: after a load that was cut off, or none, no automatic dump replaces a good one; after one that
 // ended well, or when the pool is as full as it was, it does.
 func TestCancelDoesNotSpoilTheDump(t *testing.T) {
@@ -419,7 +521,7 @@ func TestBadDumpAtStart(t *testing.T) {
 		{"damaged", func(_ *testing.T, b []byte) []byte { b[len(b)/2] ^= 1; return b }, "is damaged"},
 		{"truncated", func(_ *testing.T, b []byte) []byte { return b[:len(b)-10] }, "is damaged"},
 		{"empty", func(*testing.T, []byte) []byte { return nil }, "is damaged"},
-		{"nonsense", func(*testing.T, []byte) []byte { return []byte(strings.Repeat("nonsense", 50)) }, "is damaged"},
+		{"nonsense", func(*testing.T, []byte) []byte { return []byte(strings.Repeat("nonsense", 50)) }, "is no heat dump"},
 		{"foreign", func(t *testing.T, _ []byte) []byte { return foreignDump(t) }, "another database"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -81,6 +81,7 @@ func newParser() *kong.Kong {
 			"memoryDir":       hearth.DefaultMemoryDir,
 			"poolSize":        strconv.Itoa(hearth.DefaultPoolSize),
 			"logSize":         strconv.Itoa(hearth.DefaultLogSize),
+			"maxPrewarmFloor": strconv.Itoa(hearth.MaxPrewarmFloor),
 			"lockWait":        hearth.DefaultLockWait.String(),
 			"listen":          server.DefaultListen,
 			"maxConnections":  strconv.Itoa(server.DefaultMaxConnections),

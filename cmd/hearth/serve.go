@@ -30,11 +30,11 @@ type serveVerb struct {
 	LockWait   time.Duration     `default:"${lockWait}" env:"HEARTH_LOCK_WAIT" help:"How long a row lock is waited for."`
 
 	HeatDumpInterval   time.Duration      `default:"1m" env:"HEARTH_HEAT_DUMP_INTERVAL" help:"How often the list of pages in memory is written; negative: never."`
-	HeatDumpPercent    int                `default:"100" env:"HEARTH_HEAT_DUMP_PERCENT" help:"How much of the pool is listed, the hottest pages."`
+	HeatDumpPercent    int                `default:"100" env:"HEARTH_HEAT_DUMP_PERCENT" help:"Percent of the pool that is listed, the hottest pages, 1 to 100."`
 	HeatDumpAtShutdown hearth.Switch      `default:"on" enum:"on,off" env:"HEARTH_HEAT_DUMP_AT_SHUTDOWN" help:"Write the list when the server stops: on or off."`
 	Prewarm            hearth.PrewarmMode `default:"background" enum:"background,blocking,off" env:"HEARTH_PREWARM" help:"What a start that finds no memory does with the newest list: background, blocking or off."`
-	PrewarmLimit       time.Duration      `default:"1m" env:"HEARTH_PREWARM_LIMIT" help:"How long a blocking prewarm keeps clients waiting."`
-	PrewarmFloor       int                `default:"10" env:"HEARTH_PREWARM_FLOOR" help:"Percent of the disk's throughput that a prewarm gets beside busy clients."`
+	PrewarmLimit       time.Duration      `default:"1m" env:"HEARTH_PREWARM_LIMIT" help:"How long a blocking prewarm keeps clients waiting; the rest of it goes on behind them."`
+	PrewarmFloor       int                `default:"10" env:"HEARTH_PREWARM_FLOOR" help:"Percent of the disk's throughput that a prewarm gets beside busy clients, 1 to ${maxPrewarmFloor}."`
 	PrewarmFile        string             `type:"path" placeholder:"FILE" env:"HEARTH_PREWARM_FILE" help:"The list to load at start; default: the newest of the database."`
 	PrewarmOrder       hearth.LoadOrder   `default:"heat" enum:"heat,physical" env:"HEARTH_PREWARM_ORDER" help:"heat: hot pages first; physical: by place on the disk, for comparison."`
 

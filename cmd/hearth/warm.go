@@ -19,8 +19,8 @@ import (
 // warmVerb steers the warmth of a running database.
 type warmVerb struct {
 	Dump   warmDumpVerb   `cmd:"" help:"Write the list of pages in memory, from hot to cold."`
-	Load   warmLoadVerb   `cmd:"" help:"Read the pages of such a list into free memory, and watch."`
-	Pause  warmPauseVerb  `cmd:"" help:"Hold the load."`
+	Load   warmLoadVerb   `cmd:"" help:"Read the pages of such a list into free memory, and watch; an interrupt ends the watching, not the load."`
+	Pause  warmPauseVerb  `cmd:"" help:"Hold the load; reads under way end."`
 	Resume warmResumeVerb `cmd:"" help:"Go on with the load."`
 	Cancel warmCancelVerb `cmd:"" help:"End the load; what it has read stays."`
 	Status warmStatusVerb `cmd:"" help:"Tell how far the load is, what the disk can do, and of the last dump."`
@@ -29,7 +29,7 @@ type warmVerb struct {
 // warmFlags are shared by all of them.
 type warmFlags struct {
 	Data string `required:"" type:"path" placeholder:"DIR" help:"The data directory of the running server."`
-	JSON bool   `name:"json" help:"Print one JSON object a line instead of text."`
+	JSON bool   `name:"json" help:"Print one JSON object a line instead of text; times in nanoseconds where names end in _ns."`
 }
 
 func (f warmFlags) client() admin.Client { return admin.Client{Dir: f.Data} }
@@ -40,7 +40,7 @@ const followEvery = time.Second
 type warmDumpVerb struct {
 	warmFlags
 	File    string `type:"path" placeholder:"FILE" help:"Where to; default: a new one among those kept in the data directory."`
-	Percent int    `placeholder:"N" help:"Only the hottest pages, so many percent of the pool."`
+	Percent int    `placeholder:"N" help:"Only the hottest pages, at most so many percent of the pool, 1 to 100; default: as the server is set."`
 }
 
 func (v *warmDumpVerb) Run(ctx context.Context) error {
@@ -112,7 +112,7 @@ func (f warmFlags) follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		over := s.State != heat.StateLoading && s.State != heat.StatePaused
+		over := s.State != heat.StateWaiting && s.State != heat.StateLoading && s.State != heat.StatePaused
 		switch {
 		case over && terminal:
 			fmt.Print("\r\x1b[K")
@@ -152,6 +152,9 @@ func bar(s heat.Status, width int) string {
 
 // progress is a load under way, in one line.
 func progress(s heat.Status) string {
+	if s.File == "" {
+		return string(s.State) + ": the log is read before the load begins"
+	}
 	line := fmt.Sprintf("%s: %d of %d pages, %.1f MB/s", s.State, s.Total-s.Left, s.Total, s.BytesPerSecond/1e6)
 	if s.SecondsLeft > 0 {
 		line += fmt.Sprintf(", %.0f s left", s.SecondsLeft)
@@ -177,6 +180,8 @@ func writeStatus(w io.Writer, s heat.Status) error {
 		line("load", "%s: %s", s.State, s.Error)
 	case s.State == heat.StateIdle:
 		line("load", "none since the start")
+	case s.File == "":
+		line("load", "%s, before it began: the log is read first", s.State)
 	default:
 		line("load", "%s, %s order, %s", s.State, s.Order, filepath.Base(s.File))
 		line("pages", "%d: %d loaded (%d with a page somebody waited for), %d present, %d gone, %d without room, %d failed, %d left",

@@ -135,7 +135,7 @@ func (r *reader) read(b []byte) error {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return r.damaged("it ends in the middle")
 		}
-		return fmt.Errorf("read %s: %w", r.name, err)
+		return err // has the name
 	}
 	r.sum.Write(b)
 	return nil
@@ -163,14 +163,15 @@ func Read(in io.Reader, size int64, name string, page func(band int, id page.ID)
 
 func (r *reader) header(size int64) (h Header, err error) {
 	b := make([]byte, headerLen)
+	// Of a file that is something else nobody is told that it may be deleted.
+	if start, err := r.in.Peek(len(magic)); err == nil && string(start) != magic || err != nil && size > 0 && size < int64(len(magic)) {
+		return h, fmt.Errorf("%s %w", r.name, ErrNotDump)
+	}
 	if size < headerLen+sumLen {
 		return h, r.damaged("it has %d bytes, a header and a checksum take %d", size, headerLen+sumLen)
 	}
 	if err := r.read(b); err != nil {
 		return h, err
-	}
-	if string(b[:8]) != magic {
-		return h, r.damaged("it is no heat dump")
 	}
 	u32 := func(off int) uint32 { return binary.BigEndian.Uint32(b[off:]) }
 	u64 := func(off int) uint64 { return binary.BigEndian.Uint64(b[off:]) }

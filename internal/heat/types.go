@@ -18,9 +18,9 @@ type DumpInfo struct {
 	At           time.Time     `json:"at"`
 	Pages        int64         `json:"pages"`
 	Bytes        int64         `json:"bytes"`
-	Took         time.Duration `json:"took"`
-	LongestStall time.Duration `json:"longest_stall"` // the longest it kept a core without letting others run
-	Automatic    bool          `json:"automatic"`     // by the interval or at shutdown
+	Took         time.Duration `json:"took_ns"`
+	LongestStall time.Duration `json:"longest_stall_ns"` // the longest it kept a core without letting others run
+	Automatic    bool          `json:"automatic"`        // by the interval or at shutdown
 }
 
 // Order says in which order a load reads the pages of a dump.
@@ -36,7 +36,7 @@ type LoadOptions struct {
 	Path     string        `json:"path,omitempty"`     // a dump file; "": the newest whole one in the data directory
 	Order    Order         `json:"order,omitempty"`    // "": as configured
 	Blocking bool          `json:"blocking,omitempty"` // return at the end of the load, not at its beginning
-	Limit    time.Duration `json:"limit,omitempty"`    // with Blocking: return after so long at the latest, while the load goes on; 0: no limit
+	Limit    time.Duration `json:"limit_ns,omitempty"` // with Blocking: return after so long at the latest, while the load goes on; 0: no limit
 }
 
 // State of the load.
@@ -44,6 +44,7 @@ type State string
 
 const (
 	StateIdle      State = "idle"      // none since the start
+	StateWaiting   State = "waiting"   // the load of a start waits until the log has been read
 	StateLoading   State = "loading"   //
 	StatePaused    State = "paused"    //
 	StateDone      State = "done"      // every page of the dump was seen to
@@ -59,7 +60,7 @@ type Status struct {
 	Order   Order         `json:"order,omitempty"` //
 	Error   string        `json:"error,omitempty"` // why nothing is loaded: the dump is damaged, foreign, missing
 	Started time.Time     `json:"started,omitzero"`
-	Took    time.Duration `json:"took"` // so far, or until the end; pauses count
+	Took    time.Duration `json:"took_ns"` // so far, or until the end; pauses count
 
 	Total   int64 `json:"total"`   // pages in the dump
 	Loaded  int64 `json:"loaded"`  // brought in by the load, fault-around included
@@ -86,23 +87,23 @@ type Status struct {
 	DumpWithheld string `json:"dump_withheld,omitempty"`
 	DumpError    string `json:"dump_error,omitempty"` // of the last dump, when it failed
 	// LongestStall is the longest of all dumps since the start.
-	LongestStall time.Duration `json:"longest_stall"`
+	LongestStall time.Duration `json:"longest_stall_ns"`
 }
 
 // Device is what the loads found out about the disk by watching it, and what they make of it. Zero means not known.
 type Device struct {
-	Situation      string  `json:"situation"`        // idle: nobody waits for pages; light: now and then; contended: always
-	Bound          string  `json:"bound,omitempty"`  // of those who wait, when contended: operations, bytes
-	IOPS           float64 `json:"iops"`             // reads a second, the most seen when contended
-	BytesPerSecond float64 `json:"bytes_per_second"` // the most seen
-	Budget         float64 `json:"budget"`           // bytes a second that may be read without hurting those who wait, when contended
-	OpBytes        float64 `json:"op_bytes"`         // bytes that take the disk as long as an operation
-	Around         float64 `json:"around"`           // pages that a miss reads
-	ReadBytes      int64   `json:"read_bytes"`       // of one read of the load
-	InFlight       int     `json:"in_flight"`        // reads of the load
-	Share          float64 `json:"share"`            // of the disk's bytes that go to the load
-	MissLatency    float64 `json:"miss_latency"`     // seconds a miss takes
-	MissAlone      float64 `json:"miss_alone"`       // seconds it takes without the load, when contended
+	Situation      string  `json:"situation"`               // idle: nobody waits for pages; light: now and then; contended: always
+	Bound          string  `json:"bound,omitempty"`         // of those who wait, when contended: operations, bytes
+	IOPS           float64 `json:"iops"`                    // reads a second, the most seen when contended
+	BytesPerSecond float64 `json:"bytes_per_second"`        // the most seen
+	Budget         float64 `json:"budget_bytes_per_second"` // bytes a second that may be read without hurting those who wait, when contended
+	OpBytes        float64 `json:"op_bytes"`                // bytes that take the disk as long as an operation
+	Around         float64 `json:"around_pages"`            // pages that a miss reads
+	ReadBytes      int64   `json:"read_bytes"`              // of one read of the load
+	InFlight       int     `json:"in_flight"`               // reads of the load
+	Share          float64 `json:"share"`                   // of the disk's bytes that go to the load, 0 to 1
+	MissLatency    float64 `json:"miss_latency_seconds"`    // seconds a miss takes
+	MissAlone      float64 `json:"miss_alone_seconds"`      // seconds it takes without the load, when contended
 }
 
 // Accounting says what the pages were worth that loads brought in. Pages = Used + Unused + EvictedUnused.

@@ -43,6 +43,7 @@ type Warmer struct {
 	mu       sync.Mutex // guards what follows
 	settings Settings
 	closed   bool
+	coming   coming   // the load of the start
 	load     *load    // the last one
 	wrong    error    // why nothing is loaded
 	good     int64    // pages of the newest whole dump of an earlier life
@@ -84,12 +85,12 @@ func (w *Warmer) Change(s Settings) error {
 	return nil
 }
 
-// Run begins the load of a start, if there is one, and then writes a dump every interval until ctx ends. It closes began once
-// the load has begun, or is not going to.
+// Run begins the load of a start, if there is one and nobody has cancelled it since Expect, and then writes a dump every interval
+// until ctx ends. It closes began once the load has begun, or is not going to.
 func (w *Warmer) Run(ctx context.Context, load *LoadOptions, began chan<- struct{}) {
 	w.remembered.Do(w.remember)
-	if load != nil {
-		err := w.Load(ctx, *load)
+	if wanted, paused := w.arrive(); load != nil && wanted {
+		_, err := w.begin(ctx, *load, paused)
 		switch {
 		case err == nil || ctx.Err() != nil:
 		case errors.Is(err, ErrNoDump) && load.Path == "": // a new database, or one that was never warm: nothing went wrong
@@ -206,22 +207,25 @@ func (w *Warmer) makeDump(ctx context.Context, o DumpOptions) (DumpInfo, error) 
 	return DumpInfo{File: name, At: began, Pages: int64(h.Pages), Bytes: h.size(), Took: time.Since(began), LongestStall: b.longest}, nil
 }
 
-// Load begins to load a dump, or with Blocking loads it.
+// Load begins to load a dump, or with Blocking loads it. A load that is under way, or is to come, ends as cancelled; if the dump is
+// of no use it goes on.
 func (w *Warmer) Load(ctx context.Context, o LoadOptions) error {
-	l, err := w.begin(ctx, o)
+	l, err := w.begin(ctx, o, false)
 	if err != nil || !o.Blocking {
 		return err
 	}
 	return l.wait(ctx, o.Limit)
 }
 
-func (w *Warmer) begin(ctx context.Context, o LoadOptions) (*load, error) {
+func (w *Warmer) begin(ctx context.Context, o LoadOptions, paused bool) (*load, error) {
 	w.loading.Lock()
 	defer w.loading.Unlock()
 	list, err := w.find(o.Path, true)
 	w.mu.Lock()
 	before, closed := w.load, w.closed
-	w.wrong = err
+	if !w.underWay() { // Status is about the load that goes on; why there is no other is for who asked
+		w.wrong = err
+	}
 	w.mu.Unlock()
 	switch {
 	case err != nil:
@@ -238,14 +242,31 @@ func (w *Warmer) begin(ctx context.Context, o LoadOptions) (*load, error) {
 		order = w.Settings().Order
 	}
 	l := newLoad(w.cfg.Pool, w.cfg.Files, list, order)
+	if paused {
+		l.pause()
+	}
+	w.steer(StateCancelled, StateWaiting, StatePaused) // this one is instead
 	w.mu.Lock()
-	w.load = l
+	w.load, w.wrong = l, nil
 	w.mu.Unlock()
+	w.cfg.Logger.Info("prewarm begins", "file", list.file, "made", list.header.At, "pages", len(l.plan.list.pages), "order", string(order))
 	go func() {
 		l.run()
 		w.report(l)
 	}()
 	return l, nil
+}
+
+// underWay says whether a load runs, is paused or is to come; w.mu is held.
+func (w *Warmer) underWay() bool {
+	if w.coming.state == StateWaiting || w.coming.state == StatePaused {
+		return true
+	}
+	if w.load == nil {
+		return false
+	}
+	state, _ := w.load.outcome()
+	return state == StateLoading || state == StatePaused
 }
 
 // find reads a dump, or the newest whole one; with tell it says which are of no use.
@@ -291,6 +312,9 @@ func (w *Warmer) current() *load {
 
 // Pause holds the load until Resume. Reads under way end.
 func (w *Warmer) Pause() {
+	if w.steer(StatePaused, StateWaiting) {
+		return
+	}
 	if l := w.current(); l != nil {
 		l.pause()
 	}
@@ -298,6 +322,9 @@ func (w *Warmer) Pause() {
 
 // Resume goes on where Pause stopped.
 func (w *Warmer) Resume() {
+	if w.steer(StateWaiting, StatePaused) {
+		return
+	}
 	if l := w.current(); l != nil {
 		l.resume()
 	}
@@ -305,6 +332,7 @@ func (w *Warmer) Resume() {
 
 // Cancel ends the load, and waits for its reads.
 func (w *Warmer) Cancel() {
+	w.steer(StateCancelled, StateWaiting, StatePaused)
 	if l := w.current(); l != nil {
 		l.stop()
 	}
@@ -322,8 +350,11 @@ func (w *Warmer) Status() Status {
 	w.mu.Lock()
 	l := w.load
 	s := Status{State: StateIdle, LongestStall: w.longest, DumpWithheld: w.withheld}
-	if w.wrong != nil {
+	switch {
+	case w.wrong != nil:
 		s.State, s.Error = StateFailed, w.wrong.Error()
+	case l == nil && w.coming.state != "":
+		w.coming.fill(&s, w.began)
 	}
 	if w.dumpErr != nil {
 		s.DumpError = w.dumpErr.Error()

@@ -40,12 +40,12 @@ func (w *Warmer) mayDump() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.withheld = ""
-	state, well := StateIdle, false
+	well := false
 	if w.load != nil {
-		state, well = w.load.outcome()
+		_, well = w.load.outcome()
 	}
 	switch {
-	case state == StateLoading || state == StatePaused:
+	case w.underWay():
 		w.withheld = "a load is under way"
 	case w.good == 0 || well || int64(pages) >= w.good*goodPart/100 || full || time.Since(w.began) >= trustAfter:
 	default:

@@ -19,7 +19,6 @@ type look struct {
 	redo     hearth.RedoProgress
 	uptime   time.Duration
 	files    fileTotals
-	loadErr  error
 }
 
 // fileTotals are the operations on data files of all classes.
@@ -36,9 +35,6 @@ func (s *Server) look() *look {
 		l.files.bytesRead += c.BytesRead
 		l.files.bytesWritten += c.BytesWritten
 	}
-	s.orders.mu.Lock()
-	l.loadErr = s.orders.lastLoad
-	s.orders.mu.Unlock()
 	return l
 }
 

@@ -50,8 +50,8 @@ func dumpText(l *look) string {
 func loadText(l *look) string {
 	w := l.warmth
 	switch {
-	case l.loadErr != nil:
-		return "Buffer pool(s) load failed: " + l.loadErr.Error()
+	case w.State == hearth.WarmthWaiting:
+		return "Loading of buffer pool waits until the log has been read"
 	case w.State == hearth.WarmthLoading:
 		return fmt.Sprintf("Loaded %d/%d pages", w.Total-w.Left, w.Total)
 	case w.State == hearth.WarmthPaused:

@@ -18,7 +18,6 @@ type warmthOrders struct {
 	mu       sync.Mutex
 	fileName string // innodb_buffer_pool_filename; guarded by mu
 	percent  int    // innodb_buffer_pool_dump_pct; guarded by mu
-	lastLoad error  // why the last load that was asked for did not begin; guarded by mu
 }
 
 // warmthVariables are InnoDB's names for the dump and the load of the buffer pool, Percona's for the dump from time to time, and
@@ -78,11 +77,7 @@ func (s *Server) loadNow(ctx context.Context) {
 	name := s.orders.fileName
 	s.orders.mu.Unlock()
 	path, _ := s.inData(name)
-	err := s.db.Warmth().Load(ctx, hearth.LoadOptions{Path: path})
-	s.orders.mu.Lock()
-	s.orders.lastLoad = err
-	s.orders.mu.Unlock()
-	if err != nil {
+	if err := s.db.Warmth().Load(ctx, hearth.LoadOptions{Path: path}); err != nil {
 		s.log.Error("load of the buffer pool", "err", err)
 	}
 }
@@ -135,9 +130,9 @@ func (s *Server) setDumpFile(value any) error {
 
 func (s *Server) pausePrewarm(value any) error {
 	if toInt(value) != 0 {
-		go s.db.Warmth().Pause() // it waits for reads under way
+		s.db.Warmth().Pause()
 	} else {
-		go s.db.Warmth().Resume()
+		s.db.Warmth().Resume()
 	}
 	return nil
 }
