@@ -167,7 +167,7 @@ func (r *restarts) fill(ctx context.Context) error {
 
 // restart measures one: a process with everything warm, its end, and the next one.
 func (r *restarts) restart(ctx context.Context, c restartCase) (*restart.Timeline, error) {
-	t := &restart.Timeline{Name: c.String(), System: ours, Config: map[string]string{
+	t := &restart.Timeline{Name: c.String(), System: ours, Rate: r.cfg.Rate, Config: map[string]string{
 		"rows": strconv.Itoa(r.rows().n), "bytes": strconv.FormatInt(r.cfg.Bytes, 10), "pool": strconv.FormatInt(r.cfg.Pool, 10),
 		"readers": strconv.Itoa(r.cfg.Readers), "rate": strconv.FormatFloat(r.cfg.Rate, 'f', -1, 64),
 		"disk": r.cfg.Disk.String(), "seed": strconv.FormatUint(r.cfg.Seed, 10),

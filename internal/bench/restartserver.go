@@ -262,8 +262,12 @@ func (m *serverRestarts) measure(ctx context.Context) (all []CaseRuns, failed er
 					continue
 				}
 				blackout, _ := t.Blackout()
-				m.out.Progress("%s: %s, run %d of %d: blackout %v; %s (%d of %d done, %v to go)",
-					c, p.Name, n+1, m.cfg.Runs, blackout.Round(time.Millisecond), t.Report, done, total, left)
+				report := t.Report // of others there is none
+				if report != "" {
+					report = "; " + report
+				}
+				m.out.Progress("%s: %s, run %d of %d: blackout %v%s (%d of %d done, %v to go)",
+					c, p.Name, n+1, m.cfg.Runs, blackout.Round(time.Millisecond), report, done, total, left)
 				runs.Profiles[i].Runs = append(runs.Profiles[i].Runs, t)
 			}
 		}
@@ -293,7 +297,7 @@ func (m *serverRestarts) run(ctx context.Context, c ServerCase, p ServerProfile)
 		return nil, err
 	}
 	b := newBed(m.cfg, c, p, s.subject, m.out)
-	t := &restart.Timeline{Name: p.Name, System: s.name, Config: b.config()}
+	t := &restart.Timeline{Name: p.Name, System: s.name, Config: b.config(), Rate: c.Rate}
 	err := b.measure(ctx, t)
 	err = errors.Join(err, s.after())
 	if m.cfg.Timeline != nil && len(t.Ticks) > 0 {

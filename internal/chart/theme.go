@@ -19,7 +19,7 @@ const (
 	Cold    Color = "cold"    // nothing restored
 	InnoDB  Color = "innodb"  // MariaDB's InnoDB
 	MyRocks Color = "myrocks" // MariaDB's MyRocks
-	// Full scans instead of a dump: the same system in another tint.
+	// Full scans instead of a dump.
 	HearthScan Color = "hearth-scan"
 	InnoDBScan Color = "innodb-scan"
 	Other      Color = "other" // whatever is none of these: a counter beside a line
@@ -41,7 +41,7 @@ var themes = []theme{
 		suffix: "-dark", paper: rgb(0x0d1117), ink: rgb(0xe6edf3), soft: rgb(0x9ea7b3), net: rgb(0x21262d),
 		series: map[Color]color.Color{
 			Hearth: rgb(0xff922b), Dump: rgb(0x4dabf7), Cold: rgb(0xadb5bd), InnoDB: rgb(0x69db7c), MyRocks: rgb(0xda77f2), Other: rgb(0x9ea7b3),
-			HearthScan: rgb(0xf7a8b8), InnoDBScan: rgb(0xe3b341),
+			HearthScan: rgb(0xf7a8b8), InnoDBScan: rgb(0xffe066),
 		},
 	},
 }

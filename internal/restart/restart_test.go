@@ -384,4 +384,8 @@ func TestWarmIsOfTheLastMinute(t *testing.T) {
 	if got := line.Warm(); got != 5000 {
 		t.Errorf("got %v requests a second before, want the 5000 of the last minute", got)
 	}
+	line.Rate = 4000 // it was behind, and answered what had arrived before
+	if got := line.Warm(); got != 4000 {
+		t.Errorf("got %v requests a second before, want the 4000 that arrive", got)
+	}
 }

@@ -12,6 +12,7 @@ type Timeline struct {
 	Name   string            `json:"name"`   // of the case: "kill -9, dump only, uniform"
 	System string            `json:"system"` // "hearth", "InnoDB"
 	Config map[string]string `json:"config"` // everything that it took to measure this
+	Rate   float64           `json:"rate"`   // requests that arrive per second (open loop); 0: as many as are answered
 
 	Stop     int64  `json:"stop"`     // nanoseconds since 1970: the kill, or the request to stop
 	Launched int64  `json:"launched"` // the new process was started
@@ -58,7 +59,7 @@ func (t *Timeline) Seconds() []Second {
 const warmSeconds = 60
 
 // Warm is the median of the last seconds before the stop, warmSeconds at most, in requests per second; the first of all is left out, it may
-// be cut.
+// be cut. Of requests that arrive no more count than arrived: who is behind answers more for a while.
 func (t *Timeline) Warm() float64 {
 	var before []float64
 	for _, s := range t.Seconds() {
@@ -74,7 +75,11 @@ func (t *Timeline) Warm() float64 {
 	}
 	before = before[max(0, len(before)-warmSeconds):]
 	slices.Sort(before)
-	return before[len(before)/2]
+	warm := before[len(before)/2]
+	if t.Rate > 0 {
+		warm = min(warm, t.Rate)
+	}
+	return warm
 }
 
 // FactBefore is what the server said last of a fact before the stop; false if it said nothing.
