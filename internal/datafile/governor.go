@@ -33,11 +33,10 @@ import (
 // Latencies of single operations say little: a volume that is held to 3000 operations a second may do 300 of them in the first
 // 10 ms of a tenth of a second and let the next one wait for 90. So all is judged by means over some tenths of a second.
 type governor struct {
-	counters  *[classes]counters
-	sched     *scheduler
-	elsewhere counters     // what turns read of other files
-	around    atomic.Int32 // pages a miss should read
-	floor     atomic.Int64 // percent
+	counters *[classes]counters
+	sched    *scheduler
+	around   atomic.Int32 // pages a miss should read
+	floor    atomic.Int64 // percent
 
 	mu        sync.Mutex // guards what follows
 	situation situation
@@ -168,7 +167,7 @@ func (g *governor) done(now time.Time, size, read int) {
 
 // look brings everything up to now, and returns the counters.
 func (g *governor) look(now time.Time) totals {
-	t := totalsOf(g.counters, &g.elsewhere)
+	t := totalsOf(g.counters)
 	if t.misses != g.missed || g.sched.lanes[ClassMiss].inFlight.Load() > 0 || g.sched.lanes[ClassReadAhead].inFlight.Load() > 0 {
 		g.lastMiss = now
 		if g.situation == idle {

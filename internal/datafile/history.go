@@ -27,17 +27,15 @@ type totals struct {
 	loads, loadBytes             int64 // of loads
 }
 
-func totalsOf(c *[classes]counters, elsewhere *counters) totals {
+func totalsOf(c *[classes]counters) totals {
 	var t totals
 	for _, m := range []*counters{&c[ClassMiss], &c[ClassReadAhead]} {
 		t.misses += int64(m.reads.Load())
 		t.missBytes += int64(m.bytesRead.Load())
 		t.missNanos += m.busy.Load()
 	}
-	for _, l := range []*counters{&c[ClassPrewarm], elsewhere} {
-		t.loads += int64(l.reads.Load())
-		t.loadBytes += int64(l.bytesRead.Load())
-	}
+	l := &c[ClassPrewarm]
+	t.loads, t.loadBytes = int64(l.reads.Load()), int64(l.bytesRead.Load())
 	return t
 }
 

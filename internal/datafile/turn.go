@@ -14,9 +14,8 @@ type Turn struct {
 	Pages int // it should be no larger
 	Free  int // so many pages take as long as an operation does: reading through a gap that is shorter beats a second read
 
-	g     *governor
-	size  int
-	began time.Time
+	g    *governor
+	size int
 }
 
 // Turn waits until a load may do a read. earned is the part of the wanted pages that it has brought so far. Every Turn without error
@@ -34,7 +33,7 @@ func (s *Set) Turn(ctx context.Context, earned float64) (Turn, error) {
 		}
 		size, free, again := s.gov.admit(time.Now(), earned)
 		if size > 0 {
-			return Turn{Pages: size / page.Size, Free: free, g: s.gov, size: size, began: time.Now()}, nil
+			return Turn{Pages: size / page.Size, Free: free, g: s.gov, size: size}, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -48,18 +47,16 @@ func (s *Set) Turn(ctx context.Context, earned float64) (Turn, error) {
 // Done ends the turn, with so many bytes read.
 func (t Turn) Done(read int) { t.g.done(time.Now(), t.size, read) }
 
-// DoneElsewhere ends a turn in which so many bytes of other files on the same disk were read. What came faster than inMemory did not
-// come from the disk.
-func (t Turn) DoneElsewhere(read int) {
-	if time.Since(t.began).Seconds() > float64(read)/inMemory {
-		t.g.elsewhere.reads.Add(1)
-		t.g.elsewhere.bytesRead.Add(uint64(read))
+// Hold lets no read of a load begin until release: something is read that comes before all loads. What the disk does meanwhile tells the
+// governor nothing, for it is not asked.
+func (s *Set) Hold(ctx context.Context) (release func(), err error) {
+	select {
+	case s.turnstile <- struct{}{}:
+		return func() { <-s.turnstile }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	t.Done(read)
 }
-
-// inMemory, in bytes a second, is faster than the disks that loads have to share.
-const inMemory = 2e9
 
 // Around is how many pages a miss should read when its neighbours are wanted too; 1: itself. It is a power of two, so that blocks lie in
 // one another, and not the same for all misses.

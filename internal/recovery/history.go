@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -162,29 +163,12 @@ func (h *history) pages() ([]page.ID, error) {
 	return slices.Compact(ids), nil
 }
 
-// preload reads the kept log from one end to the other and forgets it, so that the system has it in memory when single groups of it
-// are wanted: thousands of small reads of a slow disk become some long ones. turn waits until one may be made, of so many bytes.
-func (h *history) preload(turn func() (bytes int, done func(read int), err error)) error {
-	r, err := wal.NewReader(h.cfg, h.from)
-	if err != nil {
+// preload brings the kept log into the system's memory.
+func (h *history) preload(ctx context.Context) error {
+	if err := h.load(); err != nil {
 		return err
 	}
-	defer r.Close()
-	var b []byte
-	for at := h.from; at < h.to; {
-		n, done, err := turn()
-		if err != nil {
-			return err
-		}
-		b = slices.Grow(b[:0], n)[:min(n, int(h.to-at))]
-		read, err := r.Pass(b, at)
-		done(read)
-		if err != nil || read == 0 {
-			return err
-		}
-		at += page.LSN(read)
-	}
-	return nil
+	return h.reader.Pass(ctx, h.from, h.to)
 }
 
 // since lists, ascending, the groups that name a page and start at or after an LSN: where they start, and behind those the ones that are

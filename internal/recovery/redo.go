@@ -29,14 +29,16 @@ type Progress struct {
 // Progress says how far RedoRest is.
 func (s *Source) Progress() Progress { return Progress{s.total.Load(), s.redone.Load()} }
 
-// Preload brings the log that any page may need into the system's memory. Until it has returned a page costs many small reads
-// of the log when it is first read, so whoever reads pages that nobody waits for should wait for it.
+// Preload brings the log that any page may need into the system's memory, as fast as the disk gives it. Until it has returned a changed
+// page costs many small reads of the log when it is first read, so reads that miss are worth little before, whoever reads pages that
+// nobody waits for should wait for it, and loads get no turn meanwhile.
 func (s *Source) Preload(ctx context.Context) error {
-	err := s.hist.preload(func() (int, func(int), error) {
-		turn, err := s.files.Turn(ctx, 1)
-		return turn.Pages * page.Size, turn.DoneElsewhere, err
-	})
+	release, err := s.files.Hold(ctx)
 	if err != nil {
+		return err
+	}
+	defer release()
+	if err := s.hist.preload(ctx); err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}
 	return nil

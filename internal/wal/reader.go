@@ -55,6 +55,8 @@ type Reader struct {
 	buf   []byte // the bytes of the log from bufAt
 	bufAt page.LSN
 
+	pass pass
+
 	mu    sync.Mutex // guards files
 	files map[uint64]file.File
 }
@@ -196,6 +198,9 @@ const (
 	window = 32 << 10
 	// windows is how many of them are read at a time, once the last one was not enough.
 	windows = 8
+	// direct is how many pieces of the log are read for one page while a Pass is under way; a page that needs more of them, thousands
+	// sometimes, waits until the Pass has come to them: all small reads together would be the whole log once more, and slower.
+	direct = 1 + windows
 )
 
 // piece is a part of the log from at, of length n, that is read at once because of some of the wanted starts.
@@ -222,12 +227,14 @@ func pieceBefore(starts []page.LSN) *piece {
 
 // ReadBackward reads the groups that start at the given places, which ascend and which Next or an index has told, from the last to the
 // first, into memory of their own, until one is not taken. Behind the last it reads some places ahead of the one that is taken: on
-// a busy disk one read after the other would wait for each.
+// a busy disk one read after the other would wait for each. While a Pass is under way it leaves most of the reading to that.
 func (r *Reader) ReadBackward(starts []page.LSN, take func(Group) bool) error {
 	var pieces []*piece // under way, the last of the log first
 	ahead := starts     // those that no piece has
-	most := 1
+	most, begun := 1, 0
+	enough := make(chan struct{})
 	defer func() {
+		close(enough)
 		for _, p := range pieces {
 			<-p.read
 		}
@@ -239,7 +246,12 @@ func (r *Reader) ReadBackward(starts []page.LSN, take func(Group) bool) error {
 				ahead = ahead[:len(ahead)-1]
 			}
 			pieces = append(pieces, p)
+			begun++
+			patient := begun > direct
 			read := func() {
+				if patient {
+					r.pass.await(p.at, enough)
+				}
 				p.b = make([]byte, p.n)
 				n, err := r.read(p.b, p.at)
 				p.b, p.err = p.b[:n], err
@@ -291,9 +303,6 @@ func (r *Reader) groupAt(lsn page.LSN, b []byte) (Group, error) {
 	}
 	return Group{lsn, lsn + page.LSN(h.size), h.life, body}, nil
 }
-
-// Pass reads the bytes of the log at lsn into b, which are of no use in themselves: the system has them in its cache then.
-func (r *Reader) Pass(b []byte, lsn page.LSN) (int, error) { return r.read(b, lsn) }
 
 // Close closes the files.
 func (r *Reader) Close() error {
