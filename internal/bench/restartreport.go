@@ -39,13 +39,10 @@ func serverFigures(cfg ServerRestartConfig, c CaseRuns, out Output) {
 			r.Over = over
 			out.Result(r)
 		}
-		known := func(of func(*restart.Timeline) float64) func(*restart.Timeline) (float64, bool) {
-			return func(t *restart.Timeline) (float64, bool) { return of(t), true }
-		}
-		put("before", "requests/s", known((*restart.Timeline).Warm))
+		put("before", "requests/s", func(t *restart.Timeline) (float64, bool) { return t.Warm(), true })
 		put("NOTPM before", "new orders/min", notpmBefore)
 		put("blackout", "s", func(t *restart.Timeline) (float64, bool) { d, ok := t.Blackout(); return d.Seconds(), ok })
-		put("fifth second", "% of before", known(func(t *restart.Timeline) float64 { return 100 * t.FifthSecond() }))
+		put("fifth second", "% of before", func(t *restart.Timeline) (float64, bool) { return 100 * t.FifthSecond(), len(t.After()) >= 5 })
 		put("back at 90 %", "s after the stop", sinceStop)
 		put("served in the first minute", "% of before", func(t *restart.Timeline) (float64, bool) {
 			part, ok := t.ServedIn(time.Minute)
@@ -279,7 +276,7 @@ func (cfg ServerRestartConfig) subtitle(c ServerCase) string {
 		s = fmt.Sprintf("%s; %s, all warm before; %s requests arriving per second over the MySQL protocol", what, cfg.size(), thousands(c.Rate))
 	}
 	if d := cfg.disk(); d != "" {
-		s += "; after the restart the " + d
+		s += "; the " + d
 	}
 	if cfg.Runs > 1 {
 		s += fmt.Sprintf("; of %d runs the one in the middle", cfg.Runs)
@@ -376,7 +373,7 @@ func (cfg ServerRestartConfig) subtitleOfCrashes() string {
 		s += fmt.Sprintf("; about %d%sMiB of it behind the kill (MiB/s: that over the blackout)", cfg.Redo>>20, unit)
 	}
 	if d := cfg.disk(); d != "" {
-		s += "; after the kill the " + d
+		s += "; the " + d
 	}
 	if cfg.Runs > 1 {
 		s += fmt.Sprintf("; medians of %d runs (dots)", cfg.Runs)

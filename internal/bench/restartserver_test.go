@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -203,6 +204,25 @@ func TestFindingsSayWhatWasSeen(t *testing.T) {
 		"p99 before, ms | p99 in the ten seconds after the first answer, ms |", "| 10.05 | 10.05 |"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())
+		}
+	}
+}
+
+// A second that was not measured is not one in which nothing was answered; reads write no log.
+func TestWhatWasNotMeasuredIsNotTold(t *testing.T) {
+	short := line(100)
+	short.Ticks = slices.DeleteFunc(short.Ticks, func(k restart.Tick) bool { return k.Begin > short.Stop+int64(5*time.Second) })
+	c := CaseRuns{Case: RestartFigures[FigureFirstMinute].Cases[0], Profiles: []ProfileRuns{{ServerProfiles("", "")[ProfileInnoDBCold], []*restart.Timeline{short}}}}
+	out, results := collect(t)
+	serverFigures(ServerRestartConfig{Clients: 4}, c, out)
+	if len(*results) == 0 {
+		t.Fatal("nothing was told")
+	}
+	for _, r := range *results {
+		for _, unknown := range []string{"fifth second", "first minute", "log"} {
+			if r.Value == 0 || strings.Contains(r.Case, unknown) {
+				t.Errorf("told: %s %v %s", r.Case, r.Value, r.Unit)
+			}
 		}
 	}
 }

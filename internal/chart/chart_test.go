@@ -125,6 +125,20 @@ func TestRoundTicks(t *testing.T) {
 	}
 }
 
+// Nothing beyond the ends of the axis: room would be kept for it.
+func TestDecades(t *testing.T) {
+	var labels []string
+	ticks := (decades{}).Ticks(0.1, 1000)
+	for _, k := range ticks {
+		if k.Label != "" {
+			labels = append(labels, k.Label)
+		}
+	}
+	if got := strings.Join(labels, " "); got != "0.1 1 10 100 1k" || len(ticks) != 4*9+1 {
+		t.Errorf("got %d ticks, labels %s, want 37, 0.1 1 10 100 1k", len(ticks), got)
+	}
+}
+
 // A panel below is drawn over the same X axis, and one without data is left out.
 func TestPanelsBelow(t *testing.T) {
 	l := sample()

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot"
@@ -39,8 +40,12 @@ func (decades) Ticks(lo, hi float64) (ticks []plot.Tick) {
 			ticks = append(ticks, plot.Tick{Value: n * at})
 		}
 	}
-	return ticks
+	// A tick beyond the axis is not drawn, but room is kept for it.
+	return slices.DeleteFunc(ticks, func(t plot.Tick) bool { return t.Value < lo*(1-tickSlack) || t.Value > hi*(1+tickSlack) })
 }
+
+// tickSlack: powers are not exact.
+const tickSlack = 1e-9
 
 // short writes a number with three digits and a letter for thousands.
 func short(v float64) string {
