@@ -130,6 +130,9 @@ func (f warmFlags) follow(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
+			if terminal {
+				fmt.Println() // the bar stays
+			}
 			return ctx.Err()
 		case <-time.After(followEvery):
 		}

@@ -81,32 +81,57 @@ func (d folder) prune(keep int) error {
 	return errors.Join(errs...)
 }
 
-// replaceable: a dump under a name that somebody gives takes the place of a dump, or of nothing. The files of the database stand in the
-// same directory.
+// replaceable: a dump under a name that somebody gives takes the place of a dump, or of nothing, and so does what it is called while it
+// is written. The files of the database stand in the same directory.
 func replaceable(fsys file.FS, name string) error {
 	if name == "" {
 		return nil
 	}
-	f, err := fsys.OpenFile(name, file.ReadOnly, 0)
+	if err := isDump(fsys, name, false); err != nil {
+		return err
+	}
+	return isDump(fsys, name+newSuffix, true) // a death leaves it as it was then
+}
+
+// isDump says what is wrong if something else than a dump has a name.
+func isDump(fsys file.FS, name string, orEmpty bool) error {
+	f, err := open(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
+	} else if errors.Is(err, ErrNotDump) {
+		return fmt.Errorf("%w; it is not replaced by one: choose another name", err)
 	} else if err != nil {
 		return err
 	}
 	defer f.Close()
+	if size, err := f.Size(); err == nil && size == 0 && orEmpty {
+		return nil
+	}
 	b := make([]byte, len(magic))
 	if _, err := f.ReadAt(b, 0); err != nil || string(b) != magic {
-		return fmt.Errorf("%s is no heat dump, and is not replaced by one: choose another name", name)
+		return fmt.Errorf("%s %w, and is not replaced by one: choose another name", name, ErrNotDump)
 	}
 	return nil
 }
 
+// open opens what may be a dump. It must be a regular file: who opens a pipe waits for ever, and a device may have no end.
+func open(fsys file.FS, name string) (file.File, error) {
+	i, err := fsys.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w: %w", ErrNoDump, err)
+	case err != nil:
+		return nil, err
+	case !i.Mode().IsRegular():
+		return nil, fmt.Errorf("%s %w: it is no regular file", name, ErrNotDump)
+	}
+	return fsys.OpenFile(name, file.ReadOnly, 0)
+}
+
 // ReadFile reads a dump and proves it whole; see Read.
 func ReadFile(fsys file.FS, name string, tell func(band int, id page.ID)) (Header, error) {
-	f, err := fsys.OpenFile(name, file.ReadOnly, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Header{}, fmt.Errorf("%w: %w", ErrNoDump, err)
-	} else if err != nil {
+	f, err := open(fsys, name)
+	if err != nil {
 		return Header{}, err
 	}
 	defer f.Close()

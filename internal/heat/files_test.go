@@ -5,8 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/hearthdb/hearth/internal/datafile"
 	"github.com/hearthdb/hearth/internal/file"
@@ -115,6 +119,32 @@ func TestForeign(t *testing.T) {
 	}
 	if _, err := readFor(disk, "/db/nothing", testUUID); !errors.Is(err, ErrNoDump) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestWhatIsNoFile: neither a load nor a dump waits for whoever is at the other end of a pipe, nor touches what is not its own.
+func TestWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{pipe, dir, "/dev/zero"} {
+		if _, err := readFor(file.OS, name, testUUID); !errors.Is(err, ErrNotDump) {
+			t.Errorf("load %s: got %v", name, err)
+		}
+		if err := replaceable(file.OS, name); !errors.Is(err, ErrNotDump) {
+			t.Errorf("dump to %s: got %v", name, err)
+		}
+	}
+	dump := filepath.Join(dir, "dump")
+	for text, ok := range map[string]bool{"": true, magic + "…": true, "somebody's": false} {
+		if err := os.WriteFile(dump+newSuffix, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := replaceable(file.OS, dump); (err == nil) != ok {
+			t.Errorf("%q is called as a dump that is being written: got %v", text, err)
+		}
 	}
 }
 

@@ -165,7 +165,7 @@ func (r *reader) header(size int64) (h Header, err error) {
 	b := make([]byte, headerLen)
 	// Of a file that is something else nobody is told that it may be deleted.
 	if start, err := r.in.Peek(len(magic)); err == nil && string(start) != magic || err != nil && size > 0 && size < int64(len(magic)) {
-		return h, fmt.Errorf("%s %w", r.name, ErrNotDump)
+		return h, fmt.Errorf("%s %w: it does not begin as one", r.name, ErrNotDump)
 	}
 	if size < headerLen+sumLen {
 		return h, r.damaged("it has %d bytes, a header and a checksum take %d", size, headerLen+sumLen)
