@@ -19,7 +19,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, AttachChild(context.Background(), os.Stdin, os.Stdout))
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	os.RemoveAll(builtDir)
+	os.Exit(code)
 }
 
 // collect is an Output for tests.

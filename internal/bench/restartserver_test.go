@@ -2,11 +2,13 @@ package bench
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,17 +17,31 @@ import (
 	"github.com/hearthdb/hearth/internal/testbed"
 )
 
-// hearthBinary builds the server.
+// builtDir is where hearthBinary builds; TestMain removes it.
+var builtDir string
+
+// hearthBinary builds the server, once for all tests.
 func hearthBinary(t *testing.T) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "hearth")
-	build := exec.Command("go", "build", "-o", binary, "github.com/hearthdb/hearth/cmd/hearth")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the program: %v\n%s", err, out)
+	binary, err := buildHearth()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }
+
+var buildHearth = sync.OnceValues(func() (binary string, err error) {
+	if builtDir, err = os.MkdirTemp("", "hearth-bench-test-"); err != nil {
+		return "", err
+	}
+	binary = filepath.Join(builtDir, "hearth")
+	build := exec.Command("go", "build", "-o", binary, "github.com/hearthdb/hearth/cmd/hearth")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the program: %w\n%s", err, out)
+	}
+	return binary, nil
+})
 
 // Two systems are measured around a kill under TPC-C although a third one does not come back, which is told. What was loaded is kept,
 // and used again.
