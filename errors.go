@@ -9,6 +9,7 @@ import (
 	"github.com/hearthdb/hearth/internal/page"
 	"github.com/hearthdb/hearth/internal/pool"
 	"github.com/hearthdb/hearth/internal/recovery"
+	"github.com/hearthdb/hearth/internal/region"
 	"github.com/hearthdb/hearth/internal/txn"
 	"github.com/hearthdb/hearth/internal/wal"
 )
@@ -31,7 +32,8 @@ var (
 	ErrTooManyWriters  = txn.ErrTooManyWriters  // Options.MaxWriters
 	ErrClosed          = errors.New("the database is closed")
 	ErrInUse           = errors.New("the database is in use")
-	ErrDead            = wal.ErrDead // the disk failed; reopen the database
+	ErrMemoryInUse     = region.ErrInUse // and an ErrInUse: by a copy of this database that runs on this machine
+	ErrDead            = wal.ErrDead     // the disk failed; reopen the database
 	ErrNoDatabase      = recovery.ErrNoControl
 	ErrForeignDump     = heat.ErrForeign // a heat dump of other data
 	ErrNoDump          = heat.ErrNoDump  // no heat dump is there

@@ -47,6 +47,18 @@ func TestStartErrors(t *testing.T) {
 		cfg.Listen, cfg.Socket = "127.0.0.1:0", filepath.Join(t.TempDir(), "s")
 		failsToStart(t, cfg, "is in use", "another process")
 	})
+	t.Run("a copy", func(t *testing.T) {
+		cfg := testConfig(t)
+		cfg.Engine.Memory, cfg.Engine.MemoryDir = hearth.MemoryAuto, t.TempDir()
+		t.Run("its original", func(t *testing.T) { startAt(t, cfg) })
+		copied := cfg
+		copied.Data += ".copy"
+		if err := os.CopyFS(copied.Data, os.DirFS(cfg.Data)); err != nil {
+			t.Fatal(err)
+		}
+		startAt(t, cfg)
+		failsToStart(t, copied, "is in use", "copy", "--memory-dir")
+	})
 	t.Run("socket", func(t *testing.T) {
 		cfg := testConfig(t)
 		cfg.Socket = s.cfg.Socket

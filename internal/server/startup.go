@@ -12,6 +12,9 @@ import (
 // openError says in one line what keeps the database from opening, and what to do.
 func openError(c *Config, err error) error {
 	switch {
+	case errors.Is(err, hearth.ErrMemoryInUse):
+		return fmt.Errorf("the memory of %s in %s is in use: a copy of this database runs on this machine; give one of them its own --memory-dir: %w",
+			c.Data, memoryDir(c), err)
 	case errors.Is(err, hearth.ErrInUse):
 		return fmt.Errorf("%s is in use: another process has the database open; stop it first", c.Data)
 	case errors.Is(err, syscall.EROFS):
