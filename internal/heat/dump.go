@@ -3,7 +3,6 @@ package heat
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
 	"iter"
 	"math/bits"
@@ -157,7 +156,7 @@ func writeAll(ctx context.Context, f file.File, h *Header, ids [][]page.ID, b *b
 			return err
 		}
 		if _, err := f.WriteAt(piece, off); err != nil {
-			return fmt.Errorf("write %s: %w", f.Name(), err)
+			return err // has the name
 		}
 		off += int64(len(piece))
 		b.breathe()
