@@ -81,6 +81,9 @@ func Restart(ctx context.Context, cfg RestartConfig, out Output) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
+	if err := drawableAt(cfg.Picture); err != nil {
+		return err
+	}
 	dir, remove, err := workDir(cfg.Dir)
 	if err != nil {
 		return err
@@ -125,6 +128,18 @@ func Restart(ctx context.Context, cfg RestartConfig, out Output) (err error) {
 		}
 	}
 	return nil
+}
+
+// drawableAt says why no picture could be written at base, before hours go into what it should show; "": none is wanted.
+func drawableAt(base string) error {
+	if base == "" {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(base), filepath.Base(base)+"-*")
+	if err != nil {
+		return fmt.Errorf("pictures: %w", err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // restarts is one measurement under way.

@@ -162,6 +162,9 @@ func ServerRestart(ctx context.Context, cfg ServerRestartConfig, out Output) (er
 		m.store.dir = filepath.Join(dir, "loaded")
 	}
 	defer func() { err = errors.Join(err, m.end()) }()
+	if err := m.possible(); err != nil {
+		return err
+	}
 	if err := m.prepare(ctx); err != nil {
 		return err
 	}
@@ -211,6 +214,27 @@ func (m *serverRestarts) make(p ServerProfile) (staged, error) {
 		return staged{}, err
 	}
 	return staged{peerSubject(s), copies{store: m.store, cfg: m.cfg, p: p, server: s, out: m.out}}, nil
+}
+
+// possible says what would fail only after minutes or hours: a disk that cannot be held back, pictures that cannot be written.
+func (m *serverRestarts) possible() error {
+	for _, p := range m.cfg.Profiles {
+		if m.cfg.Disk == (restart.Disk{}) {
+			break
+		}
+		path := m.dir
+		if p.Other != nil {
+			path = p.Other.Data
+		}
+		c, err := restart.NewCage(path, m.cfg.Disk)
+		if err != nil {
+			return err
+		}
+		if err := c.Remove(); err != nil {
+			return err
+		}
+	}
+	return drawableAt(m.cfg.Picture)
 }
 
 // prepare makes and loads the servers. Profiles whose server is not installed are left out.

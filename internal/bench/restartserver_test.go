@@ -243,6 +243,30 @@ func TestWhatWasNotMeasuredIsNotTold(t *testing.T) {
 	}
 }
 
+// What cannot end well does not begin: nothing is loaded first.
+func TestWhatCannotBeMeasuredIsToldFirst(t *testing.T) {
+	all := ServerProfiles("/no/such/binary", t.TempDir())
+	cfg := ServerRestartConfig{
+		Bytes: 1 << 20, Pool: 64 << 20, Clients: 1, Runs: 1, Cases: RestartFigures[FigureFirstMinute].Cases, Profiles: []ServerProfile{all[ProfileHearthKept]},
+	}
+	out, _ := collect(t)
+	cfg.Dir, cfg.Picture = t.TempDir(), filepath.Join(t.TempDir(), "missing", "picture")
+	if err := ServerRestart(t.Context(), cfg, out); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "pictures") {
+		t.Errorf("no folder for pictures: got %v", err)
+	}
+	cfg.Dir, cfg.Picture, cfg.Disk = testbed.MemoryDir(t), "", restart.Disk{IOPS: 1000} // memory is no disk that can be held back
+	if err := ServerRestart(t.Context(), cfg, out); !errors.Is(err, restart.ErrNoCage) {
+		t.Errorf("a disk that cannot be held back: got %v", err)
+	}
+	picture := filepath.Join(t.TempDir(), "picture")
+	if err := drawableAt(picture); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(picture + "*"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
 func TestPicturesOfCasesAreNamedByWhatDiffers(t *testing.T) {
 	crash := ServerRestartConfig{Cases: RestartFigures[FigureCrash].Cases}
 	var got []string

@@ -269,7 +269,7 @@ func TestCageLetsEverybodyOut(t *testing.T) {
 	if err := os.Mkdir(home, 0o755); err != nil {
 		t.Fatal(errors.Join(err, cage.Remove()))
 	}
-	cmd := exec.Command("sh", "-c", "read go; sleep 600 & cat /proc/$!/cgroup; wait")
+	cmd := exec.Command("sh", "-c", "read go; sleep 600 & cat /proc/$!/cgroup; echo told; wait")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -298,7 +298,7 @@ func TestCageLetsEverybodyOut(t *testing.T) {
 	in.Write([]byte("go\n"))
 	told := bufio.NewScanner(out)
 	for in := false; !in; in = strings.Contains(told.Text(), filepath.Base(cage.dir)) {
-		if !told.Scan() {
+		if !told.Scan() || told.Text() == "told" {
 			t.Fatal("a child of the one that entered is not in the cage")
 		}
 	}
