@@ -586,20 +586,50 @@ func rewrite(t *testing.T, disk *file.Mem, name string, change func([]byte) []by
 	}
 }
 
-// TestDumpServesTheReplica: a copy of the data, made at another moment, loads the dump of the original.
+// TestDumpServesTheReplica: the dump of one server, of some percent of its pool, is loaded by another one of the same data, which has
+// gone on by itself and has another pool.
 func TestDumpServesTheReplica(t *testing.T) {
+	ctx := context.Background()
 	disk, pages := warmDisk(t)
 	replica := disk.Clone(file.KeepAll)
-	db := openWarm(t, disk, nil)
-	i, err := db.Warmth().Dump(context.Background(), DumpOptions{Percent: 50, Path: memDir + "/half"})
-	if err != nil || i.Pages > pages {
-		t.Fatalf("%+v, %v", i, err)
+	db := openWarm(t, disk, func(o *Options) { o.HeatDumpPercent = 25 })
+	readTree(t, db, "rows", 0, warmRows)
+	name := memDir + "/list"
+	const frames = warmPool / PageSize
+	for percent, want := range map[int]int64{50: frames / 2, 0: frames / 4, 1: frames / 100, 100: pages} { // 0: as configured
+		i, err := db.Warmth().Dump(ctx, DumpOptions{Percent: percent, Path: name})
+		if err != nil || i.Pages > want || i.Pages < want*9/10 || percent < 100 && i.Pages != want {
+			t.Errorf("%d %%: %+v, %v, want %d pages", percent, i, err, want)
+		}
 	}
+	if _, err := db.Warmth().Dump(ctx, DumpOptions{Percent: 50, Path: name}); err != nil {
+		t.Fatal(err)
+	}
+	var sent []byte
+	rewrite(t, disk, name, func(b []byte) []byte { sent = slices.Clone(b); return b })
 	closeDB(t, db)
-	db = openWarm(t, replica, func(o *Options) { o.Prewarm = PrewarmBlocking })
-	if s := db.Warmth().Status(); s.State != WarmthDone || s.Loaded < pages*9/10 {
-		t.Errorf("%+v", s)
+
+	db = openWarm(t, replica, func(o *Options) { o.PoolSize = 2 * warmPool })
+	fillTree(t, db, "of the replica", 100)
+	f, err := replica.OpenFile(name, file.ReadWrite|file.Create, 0o600)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if _, err := f.WriteAt(sent, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Warmth().Load(ctx, LoadOptions{Path: name, Blocking: true}); err != nil {
+		t.Fatal(err)
+	}
+	s := db.Warmth().Status()
+	checkCounts(t, s)
+	if s.State != WarmthDone || s.File != name || s.Total != frames/2 || s.Loaded < s.Total*9/10 || s.Failed+s.NoRoom != 0 {
+		t.Errorf("%+v, want %d pages loaded", s, frames/2)
+	}
+	readTree(t, db, "rows", 0, warmRows)
 }
 
 // TestDumpEveryInterval: dumps come by themselves, and the settings may change meanwhile.
