@@ -56,19 +56,19 @@ func (p *pass) end() {
 	p.moved = nil
 }
 
-// await waits until the pass that is under way has come to lsn, or ends, or nobody wants to know any more.
-func (p *pass) await(lsn page.LSN, unwanted <-chan struct{}) {
+// await waits until the pass that is under way has come to lsn, or ends. False: nobody wants to know any more.
+func (p *pass) await(lsn page.LSN, unwanted <-chan struct{}) bool {
 	for {
 		p.mu.Lock()
 		from, moved := p.from, p.moved
 		p.mu.Unlock()
 		if moved == nil || from <= lsn {
-			return
+			return true
 		}
 		select {
 		case <-moved:
 		case <-unwanted:
-			return
+			return false
 		}
 	}
 }

@@ -178,6 +178,9 @@ func TestReadBackwardGoesOn(t *testing.T) {
 				t.Fatalf("%s: waits for the pass after %d", c.what, got.Load())
 			}
 		}
+		if n := w.small.Load(); n > int64(len(few)+direct) {
+			t.Errorf("%d small reads, want %d at most: nobody wants the others", n, len(few)+direct)
+		}
 		got, err := w.backward(t, all, len(all))
 		cancel()
 		synctest.Wait()

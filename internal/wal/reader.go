@@ -249,13 +249,13 @@ func (r *Reader) ReadBackward(starts []page.LSN, take func(Group) bool) error {
 			begun++
 			patient := begun > direct
 			read := func() {
-				if patient {
-					r.pass.await(p.at, enough)
+				defer close(p.read)
+				if patient && !r.pass.await(p.at, enough) {
+					return // nor does anybody look at p
 				}
 				p.b = make([]byte, p.n)
 				n, err := r.read(p.b, p.at)
 				p.b, p.err = p.b[:n], err
-				close(p.read)
 			}
 			if most == 1 {
 				read()
