@@ -199,6 +199,7 @@ func (n *treeNamer) wait(w lock.Wait) LockWait {
 // TreePages is what the pool holds of one tree.
 type TreePages struct {
 	Tree  string // "(catalog)" and "(undo)" are the engine's own
+	Space uint32 // number of its file, as heat dumps and page ids have it
 	Pages int
 	Dirty int   // of them, changed and not yet written to the file
 	Hits  int64 // lately: estimated from a sample, halved now and then
@@ -217,7 +218,7 @@ func (db *DB) PoolByTree() []TreePages {
 	var list []TreePages
 	names := db.treeNamer()
 	for space, s := range db.pool.BySpace() {
-		t := TreePages{Tree: undoName, Pages: s.Pages, Dirty: s.Dirty, Hits: s.Hits}
+		t := TreePages{Tree: undoName, Space: space, Pages: s.Pages, Dirty: s.Dirty, Hits: s.Hits}
 		if space != txn.UndoSpace {
 			t.Tree = names.of(space)
 		}

@@ -13,7 +13,7 @@ import (
 
 // heatVerb looks at heat dumps; nobody needs to be running.
 type heatVerb struct {
-	Show   heatShowVerb   `cmd:"" help:"Print what is in a heat dump: header, bands, pages per tree."`
+	Show   heatShowVerb   `cmd:"" help:"Print what is in a heat dump: header, bands, pages per tree. A tree is called by the number of its space; a running server says whose it is (information_schema.hearth_pool_by_tree)."`
 	Verify heatVerifyVerb `cmd:"" help:"Say whether a heat dump is whole."`
 }
 

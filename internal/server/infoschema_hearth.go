@@ -39,7 +39,7 @@ func (o treeOwner) values() (schema, table, index any) {
 func (s *Server) hearthTables() []*infoTable {
 	return []*infoTable{
 		{name: "HEARTH_POOL_BY_TREE", columns: gms.Schema{textColumn("TREE"), textColumn("TABLE_SCHEMA"), textColumn("TABLE_NAME"),
-			textColumn("INDEX_NAME"), numberColumn("PAGES"), numberColumn("DIRTY_PAGES"), numberColumn("BYTES"), numberColumn("RECENT_HITS")},
+			textColumn("INDEX_NAME"), numberColumn("PAGES"), numberColumn("DIRTY_PAGES"), numberColumn("BYTES"), numberColumn("RECENT_HITS"), idColumn("SPACE")},
 			rows: s.poolByTree},
 		{name: "HEARTH_WARMTH", columns: gms.Schema{textColumn("STATE"), textColumn("FILE"), textColumn("ERROR"), timeColumn("STARTED"),
 			realColumn("SECONDS"), numberColumn("PAGES_TOTAL"), numberColumn("PAGES_LOADED"), numberColumn("PAGES_PRESENT"),
@@ -70,7 +70,7 @@ func (s *Server) poolByTree(*gms.Context) (rows []gms.Row, err error) {
 	owners := s.treeOwners()
 	for _, t := range s.db.PoolByTree() {
 		schema, table, index := owners[t.Tree].values()
-		rows = append(rows, gms.Row{t.Tree, schema, table, index, int64(t.Pages), int64(t.Dirty), int64(t.Pages) * hearth.PageSize, t.Hits})
+		rows = append(rows, gms.Row{t.Tree, schema, table, index, int64(t.Pages), int64(t.Dirty), int64(t.Pages) * hearth.PageSize, t.Hits, uint64(t.Space)})
 	}
 	return rows, nil
 }

@@ -29,6 +29,8 @@ func TestInfoSchema(t *testing.T) {
 	}
 	expect(t, rows(t, c, "SELECT INDEX_NAME FROM information_schema.HEARTH_POOL_BY_TREE WHERE TABLE_SCHEMA = 'test' AND TABLE_NAME = 't' "+
 		"AND PAGES > 0 ORDER BY 1"), "PRIMARY", "kb")
+	expect(t, rows(t, c, "SELECT SPACE > 2, TREE LIKE 't/%' FROM information_schema.HEARTH_POOL_BY_TREE WHERE TABLE_NAME = 't' AND INDEX_NAME = 'PRIMARY'"), "1 1")
+	expect(t, rows(t, c, "SELECT SPACE FROM information_schema.HEARTH_POOL_BY_TREE WHERE TREE IN ('(undo)', '(catalog)') ORDER BY 1"), "1", "2")
 	expect(t, rows(t, c, "SELECT KIND, POOL_SHORT IS NULL FROM information_schema.HEARTH_START_REPORT"), "new 1")
 	expect(t, rows(t, c, "SELECT COUNT(*) FROM information_schema.HEARTH_LOG WHERE CURRENT_LSN >= DURABLE_LSN AND SYNCS > 0"), "1")
 	expect(t, rows(t, c, "SELECT count > 0 FROM information_schema.innodb_metrics WHERE name = 'buffer_pool_pages_total' AND status = 'enabled'"), "1")
