@@ -651,8 +651,9 @@ func TestDumpEveryInterval(t *testing.T) {
 	if err := db.Warmth().Change(s); err == nil {
 		t.Error("a dump of 0 percent is allowed")
 	}
-	if i := db.Warmth().Status().LastDump; i == nil || !i.Automatic || i.Pages == 0 {
-		t.Errorf("last dump %+v", i)
+	now := db.Warmth().Status()
+	if i := now.LastDump; i == nil || !i.Automatic || i.Pages == 0 || i.LongestStall <= 0 || i.LongestStall > now.LongestStall {
+		t.Errorf("last dump %+v, longest stall of all %v", i, now.LongestStall)
 	}
 }
 

@@ -168,11 +168,10 @@ func (w *Warmer) dump(ctx context.Context, o DumpOptions, automatic bool) (DumpI
 	return i, nil
 }
 
-func (w *Warmer) makeDump(ctx context.Context, o DumpOptions) (DumpInfo, error) {
+func (w *Warmer) makeDump(ctx context.Context, o DumpOptions) (i DumpInfo, err error) {
 	began := time.Now()
 	name := o.Path
 	if name == "" {
-		var err error
 		if name, err = w.folder.next(); err != nil {
 			return DumpInfo{}, err
 		}
@@ -185,7 +184,10 @@ func (w *Warmer) makeDump(ctx context.Context, o DumpOptions) (DumpInfo, error) 
 		percent = w.Settings().DumpPercent
 	}
 	b := newBreath()
-	defer b.end()
+	defer func() {
+		b.end()
+		i.LongestStall = b.longest // with the last slice, which in a small dump is the only one
+	}()
 	s, err := take(ctx, w.cfg.Pool, b)
 	if err != nil {
 		return DumpInfo{}, err
@@ -204,7 +206,7 @@ func (w *Warmer) makeDump(ctx context.Context, o DumpOptions) (DumpInfo, error) 
 			w.cfg.Logger.Warn("an old heat dump could not be removed", "error", err)
 		}
 	}
-	return DumpInfo{File: name, At: began, Pages: int64(h.Pages), Bytes: h.size(), Took: time.Since(began), LongestStall: b.longest}, nil
+	return DumpInfo{File: name, At: began, Pages: int64(h.Pages), Bytes: h.size(), Took: time.Since(began)}, nil
 }
 
 // Load begins to load a dump, or with Blocking loads it. A load that is under way, or is to come, ends as cancelled; if the dump is
