@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -109,7 +108,7 @@ type benchAttachVerb struct {
 	Log   size   `default:"1GiB" help:"Log since the checkpoint at the kill."`
 	Runs  int    `default:"5" help:"Kills and starts with each pool; the median counts."`
 
-	Picture string `type:"path" placeholder:"FILE" help:"Draw the first answers into this file, as SVG."`
+	Picture string `type:"path" placeholder:"BASE" help:"Draw the first answers into BASE.svg, .png, -dark.svg, -dark.png."`
 }
 
 // What --quick makes of the flags.
@@ -128,7 +127,7 @@ func (v *benchAttachVerb) Run(ctx context.Context) error {
 		return fmt.Errorf("find the program to start again: %w", err)
 	}
 	cfg := bench.AttachConfig{
-		Dir: v.Dir, Dirty: v.Dirty, Log: int64(v.Log), Runs: v.Runs, Seed: v.Seed,
+		Dir: v.Dir, Dirty: v.Dirty, Log: int64(v.Log), Runs: v.Runs, Seed: v.Seed, Picture: v.Picture,
 		Child: func(ctx context.Context) *exec.Cmd {
 			return exec.CommandContext(ctx, self, "bench", "attach-child")
 		},
@@ -136,15 +135,7 @@ func (v *benchAttachVerb) Run(ctx context.Context) error {
 	for _, p := range v.Pools {
 		cfg.Pools = append(cfg.Pools, int64(p))
 	}
-	var picture bytes.Buffer
-	if v.Picture != "" {
-		cfg.Picture = &picture
-	}
-	err = v.report(ctx, func(ctx context.Context, out bench.Output) error { return bench.Attach(ctx, cfg, out) })
-	if err != nil || v.Picture == "" {
-		return err
-	}
-	return os.WriteFile(v.Picture, picture.Bytes(), 0o644)
+	return v.report(ctx, func(ctx context.Context, out bench.Output) error { return bench.Attach(ctx, cfg, out) })
 }
 
 type benchAttachChildVerb struct{}

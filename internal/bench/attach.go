@@ -24,8 +24,8 @@ type AttachConfig struct {
 	Runs  int     // kills and starts with each pool
 	Seed  uint64
 
-	// Picture, when given, is where a chart of the first answers is drawn (SVG).
-	Picture io.Writer
+	// Picture, when given, is the path, without an extension, of the pictures of the first answers.
+	Picture string
 
 	// Child starts this program again so that it calls AttachChild and nothing else.
 	Child func(context.Context) *exec.Cmd
@@ -35,22 +35,25 @@ type AttachConfig struct {
 // process takes to answer. All of them are killed while they write, so that each start
 // finds log in memory that no file has, and a transaction in its middle.
 func Attach(ctx context.Context, cfg AttachConfig, out Output) error {
-	var p AttachPicture
+	if err := drawableAt(cfg.Picture); err != nil {
+		return err
+	}
+	var pools []attachedPool
 	for _, pool := range cfg.Pools {
 		m, err := attachPool(ctx, cfg, pool, out)
 		if err != nil {
 			return err
 		}
-		p.Pools = append(p.Pools, m)
+		pools = append(pools, m)
 	}
-	if last := len(p.Pools) - 1; last > 0 {
+	if last := len(pools) - 1; last > 0 {
 		more := float64(cfg.Pools[last]-cfg.Pools[0]) / (10 << 30)
-		out.Result(NewResult(attachMeasure, ours, "more-per-10-GiB", 1, "ms", []float64{(p.Pools[last].MedianMs - p.Pools[0].MedianMs) / more}))
+		out.Result(NewResult(attachMeasure, ours, "more-per-10-GiB", 1, "ms", []float64{(pools[last].medianMs - pools[0].medianMs) / more}))
 	}
-	if cfg.Picture == nil {
+	if cfg.Picture == "" {
 		return nil
 	}
-	return p.WriteSVG(cfg.Picture)
+	return attachBars(pools).Save(cfg.Picture)
 }
 
 const (
@@ -59,7 +62,7 @@ const (
 	attachWrites = 500 * time.Millisecond
 )
 
-func attachPool(ctx context.Context, cfg AttachConfig, pool int64, out Output) (m AttachPool, err error) {
+func attachPool(ctx context.Context, cfg AttachConfig, pool int64, out Output) (m attachedPool, err error) {
 	dir, remove, err := workDir(cfg.Dir)
 	if err != nil {
 		return m, err
@@ -98,7 +101,7 @@ func attachPool(ctx context.Context, cfg AttachConfig, pool int64, out Output) (
 	out.Result(NewResult(attachMeasure, ours, of("dirty frames"), 1, "pages", []float64{float64(filled.Dirty)}))
 	out.Result(NewResult(attachMeasure, ours, of("log since checkpoint"), 1, "MiB", []float64{float64(filled.Log) / (1 << 20)}))
 	out.Result(NewResult(attachMeasure, ours, of("memory beyond the region"), 1, "MiB", []float64{float64(filled.Anonymous) / (1 << 20)}))
-	return AttachPool{Bytes: pool, Dirty: filled.Dirty, Log: filled.Log, FirstMs: firsts, MedianMs: res.Value}, nil
+	return attachedPool{bytes: pool, dirty: filled.Dirty, log: filled.Log, firstMs: firsts, medianMs: res.Value}, nil
 }
 
 // attachOrder is what a child reads from its standard input.

@@ -31,7 +31,21 @@ type Bars struct {
 }
 
 // Save draws into the four files of base, see Lines.Save.
-func (b Bars) Save(base string) error { return saveAll(base, height, b.draw) }
+func (b Bars) Save(base string) error { return saveAll(base, b.height(), b.draw) }
+
+// height is lower than that of other pictures where few bars would leave half of it empty.
+func (b Bars) height() vg.Length {
+	_, slots := b.rows()
+	return min(height, vg.Points(headRoom+axisRoom+2*margin+barMost*slots))
+}
+
+// rows are the bars; slots count the gaps between their groups, too.
+func (b Bars) rows() (rows int, slots float64) {
+	for _, g := range b.Groups {
+		rows += len(g.Bars)
+	}
+	return rows, float64(rows) + groupGap*float64(len(b.Groups))
+}
 
 // Layout of bars, in points.
 const (
@@ -41,15 +55,15 @@ const (
 	barText   = 8
 	axisRoom  = 26
 	valueRoom = 96
+	headRoom  = 100 // title, subtitle and legend
 )
 
 func (b Bars) draw(c draw.Canvas, t theme) error {
-	most, rows := b.Floor, 0
+	most := b.Floor
 	var keys []key
 	seen := map[string]bool{}
 	for _, g := range b.Groups {
 		for _, bar := range g.Bars {
-			rows++
 			most = max(most, bar.Value)
 			for _, v := range bar.Runs {
 				most = max(most, v)
@@ -60,6 +74,7 @@ func (b Bars) draw(c draw.Canvas, t theme) error {
 			}
 		}
 	}
+	rows, slots := b.rows()
 	if rows == 0 {
 		return ErrEmpty
 	}
@@ -83,7 +98,6 @@ func (b Bars) draw(c draw.Canvas, t theme) error {
 		area.FillText(soft, vg.Point{X: x - soft.Width(s)/2, Y: area.Min.Y - vg.Points(barText+3)}, s)
 	}
 	area.FillText(soft, vg.Point{X: (area.Min.X + area.Max.X - soft.Width(b.X)) / 2, Y: area.Min.Y - vg.Points(2*barText+6)}, b.X)
-	slots := float64(rows) + groupGap*float64(len(b.Groups))
 	h := min(vg.Points(barMost), max(vg.Points(barLeast), (area.Max.Y-area.Min.Y)/vg.Length(slots)))
 	y := area.Max.Y
 	for _, g := range b.Groups {

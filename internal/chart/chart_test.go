@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot/vg"
 )
 
 func sample() Lines {
@@ -179,6 +181,17 @@ func TestBars(t *testing.T) {
 	}
 	if err := (Bars{}).Save(base); !errors.Is(err, ErrEmpty) {
 		t.Errorf("got %v, want ErrEmpty", err)
+	}
+}
+
+func TestFewBarsMakeALowPicture(t *testing.T) {
+	group := Group{"case", make([]Bar, 3)}
+	few, many := Bars{Groups: []Group{group}}, Bars{Groups: []Group{group, group, group, group, group}}
+	if got := few.height(); got >= height || got < vg.Points(headRoom+3*barMost) {
+		t.Errorf("three bars: got %v, want less than %v", got, height)
+	}
+	if got := many.height(); got != height {
+		t.Errorf("fifteen bars: got %v, want %v", got, height)
 	}
 }
 
