@@ -132,6 +132,7 @@ func (s *start) prewarm(ctx context.Context) {
 	if db.opts.Prewarm == PrewarmBlocking {
 		ctx, cancel := context.WithTimeout(ctx, db.opts.PrewarmLimit)
 		defer cancel()
+		db.opts.Logger.Info("the prewarm comes before the first answer", "limit", db.opts.PrewarmLimit)
 		select { // the log is read first, which is within the limit, too
 		case <-db.warming:
 			db.warmer.Wait(ctx, db.opts.PrewarmLimit)

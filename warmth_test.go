@@ -161,6 +161,12 @@ func TestPrewarm(t *testing.T) {
 		if s.State != WarmthDone || s.Total != pages || s.Loaded < pages*9/10 || s.Failed+s.NoRoom+s.Left != 0 || s.Order != order {
 			t.Errorf("%s: %+v, want all of %d pages", order, s, pages)
 		}
+		if last := map[LoadOrder]int{OrderHeat: s.Bands - 1, OrderPhysical: 0}[order]; s.Bands < 2 || s.Band != last { // by place all bands are one
+			t.Errorf("%s: band %d of %d, want %d", order, s.Band, s.Bands, last)
+		}
+		if s.BytesRead < s.Loaded*PageSize || s.Reads == 0 || s.Reads > s.Loaded {
+			t.Errorf("%s: %d pages were loaded by %d bytes in %d reads", order, s.Loaded, s.BytesRead, s.Reads)
+		}
 		before := db.Stats().Pool
 		readTree(t, db, "rows", 0, warmRows)
 		after := db.Stats().Pool
@@ -169,6 +175,40 @@ func TestPrewarm(t *testing.T) {
 		}
 		if a := db.Warmth().Status().Accounting; a.Pages != s.Loaded || a.Used < a.Pages*8/10 || a.Hits == 0 {
 			t.Errorf("%s: %+v, want most of the pages used", order, a)
+		}
+		closeDB(t, db)
+	}
+}
+
+// TestPrewarmLimit: a start, and whoever asks for a load, waits for it so long and no longer; it goes on behind them.
+func TestPrewarmLimit(t *testing.T) {
+	const limit = 10 * time.Millisecond
+	warm, pages := warmDisk(t)
+	for _, mode := range []PrewarmMode{PrewarmBlocking, PrewarmOff} {
+		disk := warm.Clone(file.KeepAll)
+		var gate slow
+		disk.OnOp(func(op file.Op) error {
+			if !strings.HasSuffix(op.Name, "00000010.hs") { // a start needs the undo space and the catalog, and no tree
+				return nil
+			}
+			return gate.hook(op)
+		})
+		gate.close()
+		open := sync.OnceFunc(gate.open)
+		watchdog := time.AfterFunc(watchdogAfter, open) // who waits for the end of the load sees it then
+		db := openWarm(t, disk, func(o *Options) { o.Prewarm, o.PrewarmLimit, o.HeatDumpAtShutdown = mode, limit, Off })
+		if mode == PrewarmOff {
+			if err := db.Warmth().Load(context.Background(), LoadOptions{Blocking: true, Limit: limit}); err != nil {
+				t.Error(err)
+			}
+		}
+		if s := db.Warmth().Status(); s.State != WarmthWaiting && (s.State != WarmthLoading || s.Left == 0) {
+			t.Errorf("prewarm %s: %+v, want a load that is under way", mode, s)
+		}
+		open()
+		watchdog.Stop()
+		if s := await(t, db, WarmthDone); s.Total != pages || s.Left != 0 {
+			t.Errorf("prewarm %s: %+v, want all of %d pages", mode, s, pages)
 		}
 		closeDB(t, db)
 	}
@@ -604,6 +644,9 @@ func TestDumpServesTheReplica(t *testing.T) {
 	}
 	if _, err := db.Warmth().Dump(ctx, DumpOptions{Percent: 50, Path: name}); err != nil {
 		t.Fatal(err)
+	}
+	if h, err := heat.ReadFile(disk, name, func(int, page.ID) {}); err != nil || h.Frames != frames || h.LSN == 0 || h.LSN > db.log.Tail() {
+		t.Errorf("%+v, %v, want %d frames and the end of the log, %d at most", h, err, frames, db.log.Tail())
 	}
 	var sent []byte
 	rewrite(t, disk, name, func(b []byte) []byte { sent = slices.Clone(b); return b })
