@@ -198,9 +198,10 @@ const (
 	window = 32 << 10
 	// windows is how many of them are read at a time, once the last one was not enough.
 	windows = 8
-	// direct is how many pieces of the log are read for one page while a Pass is under way; a page that needs more of them, thousands
-	// sometimes, waits until the Pass has come to them: all small reads together would be the whole log once more, and slower.
-	direct = 1 + windows
+	// direct is how many pieces of the log are read for one page while a Pass is under way. Readers who have pages with a few groups each go
+	// on, with operations that the pass leaves over. A page that needs more, thousands sometimes, waits until the pass has come to
+	// them: all small reads together would be the whole log once more, and slower.
+	direct = 1 + 4*windows
 )
 
 // piece is a part of the log from at, of length n, that is read at once because of some of the wanted starts.
