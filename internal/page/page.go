@@ -118,8 +118,23 @@ func (p *Page) Sum() uint32 { return crc32.Checksum(p[offKind:], castagnoli) }
 // Stamp stores the checksum. Only on a page that nobody changes meanwhile.
 func (p *Page) Stamp() { p.put32(offSum, p.Sum()) }
 
+// fetch brings the page into the core's cache, and returns something made of its bytes. A sum runs through them in order and soon waits
+// for each line of memory in turn, and where a prefetcher helps it stops at every 4 KiB; eight places at once keep as many
+// lines on their way as a core can have. A page that was in no cache is verified in 0.7 of the time, 1.5 µs of a core instead
+// of 2.2 (BenchmarkVerifyCold); for one that was, a tenth of 0.55 is added.
+//
+//go:noinline
+func (p *Page) fetch() (mixed byte) {
+	const part, line = Size / 8, 64
+	for i := 0; i < part; i += line {
+		mixed += p[i] + p[i+part] + p[i+2*part] + p[i+3*part] + p[i+4*part] + p[i+5*part] + p[i+6*part] + p[i+7*part]
+	}
+	return mixed
+}
+
 // Verify says whether the page is a whole page with this id, as it was written, or a page of zeroes.
 func (p *Page) Verify(id ID) error {
+	p.fetch()
 	if p.Kind() == KindZero {
 		if *p == (Page{}) {
 			return nil
