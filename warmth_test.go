@@ -180,6 +180,33 @@ func TestPrewarm(t *testing.T) {
 	}
 }
 
+// TestPrewarmWorth: of what a load brought in, it is known what was used, and what was gone before it was.
+func TestPrewarmWorth(t *testing.T) {
+	disk, _ := warmDisk(t)
+	db := openWarm(t, disk, func(o *Options) { o.Prewarm, o.HeatDumpAtShutdown = PrewarmBlocking, Off })
+	worth := func() WarmthWorth {
+		s := db.Warmth().Status()
+		checkCounts(t, s)
+		return s.Accounting
+	}
+	before := worth()
+	if before.Pages == 0 || before.EvictedUnused != 0 || before.Used > before.Pages/10 {
+		t.Errorf("nobody has read anything yet: %+v", before)
+	}
+	readTree(t, db, "rows", 0, warmRows/4)
+	read := worth()
+	if part := float64(read.Used) / float64(read.Pages); part < 0.15 || part > 0.4 || read.EvictedUnused != 0 || read.Hits == 0 {
+		t.Errorf("a quarter was read: %+v", read)
+	}
+	fillTree(t, db, "fresh", warmRows)
+	for range 3 {
+		readTree(t, db, "fresh", 0, warmRows)
+	}
+	if now := worth(); now.Pages != read.Pages || now.EvictedUnused < 100 || now.Unused > read.Unused-100 {
+		t.Errorf("others took the place: %+v, before that %+v", now, read)
+	}
+}
+
 // TestPrewarmLimit: a start, and whoever asks for a load, waits for it so long and no longer; it goes on behind them.
 func TestPrewarmLimit(t *testing.T) {
 	const limit = 10 * time.Millisecond
