@@ -53,11 +53,7 @@ func (v *demoVerb) Run(ctx context.Context) error {
 	}
 	fmt.Fprintf(out, "\n%-56s %9s %13s %13s %6s\n", "restart", "blackout", "fifth second", "back at 90 %", "lost")
 	for _, r := range results {
-		back := "not seen"
-		if r.Recovered >= 0 {
-			back = fmt.Sprintf("%.0f s", r.Recovered)
-		}
-		fmt.Fprintf(out, "%-56s %7.2f s %11.0f %% %13s %6d\n", r.Title, r.Blackout, r.FifthSecond, back, r.Lost)
+		fmt.Fprintf(out, "%-56s %7.2f s %13s %13s %6d\n", r.Title, r.Blackout, r.Fifth(), r.Back(), r.Lost)
 	}
 	fmt.Fprintf(out, "\nThe picture: %s\n", v.Page)
 	return nil

@@ -30,6 +30,9 @@ type DemoConfig struct {
 	Seed   uint64
 }
 
+// pictures is the name of those beside the page, without what tells them apart; "": none.
+func (c DemoConfig) pictures() string { return strings.TrimSuffix(c.Page, filepath.Ext(c.Page)) }
+
 // Sizes of the demonstration.
 const (
 	demoMost    = 256 << 20 // bytes of rows, when nobody asks for another size
@@ -62,7 +65,7 @@ type DemoResult struct {
 	Title        string  `json:"title"`
 	Blackout     float64 `json:"blackout_s"`
 	Before       float64 `json:"before_per_s"`
-	FifthSecond  float64 `json:"fifth_second_percent"`
+	FifthSecond  float64 `json:"fifth_second_percent"`  // of Before; -1: not within the time
 	Recovered    float64 `json:"seconds_to_90_percent"` // after the first answer; -1: not within the time
 	Acknowledged int64   `json:"acknowledged_commits"`
 	Lost         int64   `json:"lost_commits"`
@@ -74,6 +77,9 @@ type DemoResult struct {
 // Demo makes a database, starts a server on it as a process of its own, and restarts that under load in four ways. It draws the
 // throughput into out while it runs, a line a second, and returns what it saw. A lost commit is an error.
 func Demo(ctx context.Context, cfg DemoConfig, out io.Writer) (results []DemoResult, err error) {
+	if err := drawableAt(cfg.pictures()); err != nil {
+		return nil, err
+	}
 	dir, remove, err := workDir(cfg.Dir)
 	if err != nil {
 		return nil, err
@@ -130,14 +136,23 @@ func Demo(ctx context.Context, cfg DemoConfig, out io.Writer) (results []DemoRes
 	return results, d.draw(results)
 }
 
+// Fifth is FifthSecond for people.
+func (r DemoResult) Fifth() string { return seen(r.FifthSecond, "%") }
+
+// Back is Recovered for people.
+func (r DemoResult) Back() string { return seen(r.Recovered, "s") }
+
+func seen(v float64, unit string) string {
+	if v < 0 {
+		return "not seen"
+	}
+	return fmt.Sprintf("%.0f %s", v, unit)
+}
+
 // String is the verdict in one line.
 func (r DemoResult) String() string {
-	back := "not back at 90 %"
-	if r.Recovered >= 0 {
-		back = fmt.Sprintf("back at 90 %% after %.0f s", r.Recovered)
-	}
-	return fmt.Sprintf("blackout %.2f s, fifth second at %.0f %% of before, %s; %d commits acknowledged, %d lost",
-		r.Blackout, r.FifthSecond, back, r.Acknowledged, r.Lost)
+	return fmt.Sprintf("blackout %.2f s; fifth second, of before: %s; back at 90 %%: %s; %d commits acknowledged, %d lost",
+		r.Blackout, r.Fifth(), r.Back(), r.Acknowledged, r.Lost)
 }
 
 type demo struct {
@@ -146,7 +161,7 @@ type demo struct {
 	out    io.Writer
 
 	mu   sync.Mutex // guards what follows, and out while a scene plays
-	peak float64    // the most that was answered in a second
+	full float64    // what a full bar stands for, a second
 }
 
 func (d *demo) say(format string, args ...any) {
@@ -171,12 +186,15 @@ func (d *demo) play(ctx context.Context, s *peer.Server, scene demoScene, p Serv
 		err = s.Stop()
 	}
 	r = DemoResult{
-		Title: scene.title, Before: t.Warm(), FifthSecond: 100 * t.FifthSecond(), Recovered: -1, Start: t.Report,
+		Title: scene.title, Before: t.Warm(), FifthSecond: -1, Recovered: -1, Start: t.Report,
 		Acknowledged: b.work.acknowledged(), line: t,
 	}
 	var lost *LostError
 	if errors.As(err, &lost) {
 		r.Lost = lost.Commits
+	}
+	if len(t.After()) >= 5 {
+		r.FifthSecond = 100 * t.FifthSecond()
 	}
 	if blackout, ok := t.Blackout(); ok {
 		r.Blackout = blackout.Seconds()
@@ -187,8 +205,19 @@ func (d *demo) play(ctx context.Context, s *peer.Server, scene demoScene, p Serv
 	return r, err
 }
 
-// demoBar is how wide the largest bar is, in characters.
+// demoBar is how wide a full bar is, in characters.
 const demoBar = 40
+
+// fullBar is what a full bar stands for where so much is answered in a second: 1, 2 or 5 and zeros, so that it seldom changes.
+func fullBar(rate float64) float64 {
+	for scale := 1.0; ; scale *= 10 {
+		for _, n := range []float64{1, 2, 5} {
+			if rate <= n*scale {
+				return n * scale
+			}
+		}
+	}
+}
 
 // lines returns a function that takes ticks and writes a bar a second.
 func (d *demo) lines() func(restart.Tick, *restart.Timeline) {
@@ -203,12 +232,15 @@ func (d *demo) lines() func(restart.Tick, *restart.Timeline) {
 		rate := float64(done) / length
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.peak = max(d.peak, rate)
+		if rate > d.full {
+			d.full = fullBar(rate)
+			fmt.Fprintf(d.out, "     %18s %s %.0f/s\n", "a full bar:", bar(1), d.full)
+		}
 		when := "warm"
 		if t.Stop != 0 && k.End > t.Stop {
 			when = fmt.Sprintf("+%d s", int(math.Round(float64(k.End-t.Stop)/1e9)))
 		}
-		fmt.Fprintf(d.out, "     %5s %8.0f/s  %s\n", when, rate, bar(rate/d.peak))
+		fmt.Fprintf(d.out, "     %5s %8.0f/s  %s\n", when, rate, bar(rate/d.full))
 		done, length = 0, 0
 	}
 }

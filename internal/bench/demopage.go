@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"html/template"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/hearthdb/hearth/internal/restart"
@@ -24,7 +23,7 @@ func (d *demo) draw(results []DemoResult) error {
 	if disk := d.server.Disk.String(); disk != "" {
 		subtitle += "; the " + disk
 	}
-	base := strings.TrimSuffix(d.cfg.Page, filepath.Ext(d.cfg.Page))
+	base := d.cfg.pictures()
 	picture := restart.Picture{
 		Title: demoTitle(results), Subtitle: subtitle, Unit: "transactions per second", Mark: "restart", Window: pictureWindow,
 		From: -d.cfg.Before.Seconds(), To: d.cfg.After.Seconds(),
@@ -57,6 +56,9 @@ func demoTitle(results []DemoResult) string {
 		return "Nothing was restarted"
 	}
 	first := results[0]
+	if first.FifthSecond < 0 {
+		return fmt.Sprintf("Killed under load, hearth answers again after %.2f s", first.Blackout)
+	}
 	return fmt.Sprintf("Killed under load, hearth answers again after %.2f s and is at %.0f %% of full speed in the fifth second",
 		first.Blackout, first.FifthSecond)
 }
@@ -84,7 +86,7 @@ var demoTemplate = template.Must(template.New("page").Parse(`<!doctype html>
 <style>
 :root{color-scheme:light dark;--ink:#1b1f24;--soft:#57606a;--net:#d0d7de;--paper:#fff}
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:var(--ink);background:var(--paper)}
-svg{width:100%;height:auto}.dark{display:none}
+svg{width:100%;height:auto}.wide{overflow-x:auto}.dark{display:none}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{text-align:right;padding:.4rem .6rem;border-bottom:1px solid var(--net)}
 th:first-child,td:first-child{text-align:left}
@@ -92,10 +94,10 @@ small{color:var(--soft)}
 @media (prefers-color-scheme:dark){:root{--ink:#e6edf3;--soft:#9ea7b3;--net:#30363d;--paper:#0d1117}.light{display:none}.dark{display:block}}
 </style>
 <div class="light">{{.Light}}</div><div class="dark">{{.Dark}}</div>
-<table>
+<div class="wide"><table>
 <tr><th>restart<th>blackout<th>before<th>fifth second<th>back at 90 %<th>commits acknowledged<th>lost
-{{range .Results}}<tr><td>{{.Title}}<br><small>{{.Start}}</small><td>{{printf "%.2f s" .Blackout}}<td>{{printf "%.0f/s" .Before}}<td>{{printf "%.0f %%" .FifthSecond}}<td>{{if ge .Recovered 0.0}}{{printf "%.0f s" .Recovered}}{{else}}not seen{{end}}<td>{{.Acknowledged}}<td>{{.Lost}}
-{{end}}</table>
+{{range .Results}}<tr><td>{{.Title}}<br><small>{{.Start}}</small><td>{{printf "%.2f s" .Blackout}}<td>{{printf "%.0f/s" .Before}}<td>{{.Fifth}}<td>{{.Back}}<td>{{.Acknowledged}}<td>{{.Lost}}
+{{end}}</table></div>
 <p><small>{{.Subtitle}}. The blackout is the time from the last answer to the first; seconds to 90 % count from the first answer.</small></p>
 </html>
 `))
