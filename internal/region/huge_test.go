@@ -43,8 +43,10 @@ func TestCollapse(t *testing.T) {
 	if made == 0 {
 		t.Skip("this kernel, or this mount, makes no huge pages")
 	}
-	if want := frames * page.Size / hugePage; made != want {
+	if want := frames * page.Size / hugePage; made > want {
 		t.Errorf("%d huge pages, want %d", made, want)
+	} else if made < want {
+		t.Logf("%d huge pages of %d: this machine has no more memory that lies together", made, want)
 	}
 	for f := range 10 {
 		checkFilled(t, r, f)
@@ -95,8 +97,10 @@ func TestReserveHuge(t *testing.T) {
 			t.Errorf("%d MiB are huge pages, want none", got>>20)
 		case !small && got == 0:
 			t.Log("this kernel makes no huge pages")
-		case !small && got != want:
+		case got > want:
 			t.Errorf("%d MiB are huge pages, want %d", got>>20, want>>20)
+		case !small && got < want:
+			t.Logf("%d MiB of %d are huge pages: this machine has no more memory that lies together", got>>20, want>>20)
 		}
 		for f := range count {
 			if *r.Page(f) != (page.Page{}) {

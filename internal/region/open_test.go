@@ -643,7 +643,6 @@ func TestPlain(t *testing.T) {
 	if err := r.ResizeRing(RingUnit); err != nil {
 		t.Fatal(err)
 	}
-	<-r.Populate(t.Context())
 	for f := range 60 {
 		checkFilled(t, r, f)
 	}

@@ -1,7 +1,6 @@
 package region
 
 import (
-	"context"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -119,8 +118,8 @@ func (r *Region) ResizeRing(ringBytes int64) error {
 	return nil
 }
 
-// backgroundChunk is how many frames ReserveMore and Populate take at once, 32 MiB: 2 to 40 ms of a core (see reserveHuge), which
-// is how long they take to stop, and how long Resize may wait for them.
+// backgroundChunk is how many frames ReserveMore takes at once, 32 MiB: 2 to 40 ms of a core (see reserveHuge), which
+// is how long it takes to stop, and how long Resize may wait for it.
 const backgroundChunk = 2048
 
 // ReserveMore reserves the next chunk of the frames that Open left, and tells how many are reserved then. When the
@@ -134,28 +133,4 @@ func (r *Region) ReserveMore() (reserved int, err error) {
 	}
 	err = r.reserveFrames(min(r.Frames(), r.Reserved()+backgroundChunk))
 	return r.Reserved(), err
-}
-
-// Populate faults in the reserved frames, so that first touches do not wait for the kernel. It only warms:
-// no byte changes, and a kernel that cannot (before 5.14) is no failure. The channel closes at the end.
-func (r *Region) Populate(ctx context.Context) <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for f := 0; ctx.Err() == nil && r.populateChunk(f); f += backgroundChunk {
-		}
-	}()
-	return done
-}
-
-// populateChunk tells whether there is more to do.
-func (r *Region) populateChunk(from int) bool {
-	r.shape.Lock()
-	defer r.shape.Unlock()
-	to := min(from+backgroundChunk, r.Reserved())
-	if r.closed || from >= to {
-		return false
-	}
-	b := r.mem.windows[frameWindow][int64(from)*page.Size : int64(to)*page.Size]
-	return unix.Madvise(b, unix.MADV_POPULATE_WRITE) == nil
 }

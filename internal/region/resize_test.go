@@ -181,16 +181,6 @@ func TestReserve(t *testing.T) {
 	checkFilled(t, r, cfg.Frames-1)
 }
 
-func TestPopulate(t *testing.T) {
-	cfg, _ := testConfig(t, 100)
-	live(t, cfg)
-	r, _ := mustOpen(t, cfg)
-	<-r.Populate(t.Context())
-	checkFilled(t, r, 99)
-	r.Populate(t.Context()) // Close does not wait for its end, nor does it matter
-	mustClose(t, r)
-}
-
 // What a death while growing leaves beyond the counted frames is given back.
 func TestTailsAreGivenBack(t *testing.T) {
 	cfg, _ := testConfig(t, 100)
