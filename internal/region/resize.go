@@ -3,8 +3,6 @@ package region
 import (
 	"fmt"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/hearthdb/hearth/internal/page"
 )
 
