@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hearthdb/hearth/internal/file"
 	"github.com/hearthdb/hearth/internal/page"
 )
 
@@ -33,10 +34,11 @@ import (
 // Latencies of single operations say little: a volume that is held to 3000 operations a second may do 300 of them in the first
 // 10 ms of a tenth of a second and let the next one wait for 90. So all is judged by means over some tenths of a second.
 type governor struct {
-	counters *[classes]counters
-	sched    *scheduler
-	around   atomic.Int32 // pages a miss should read
-	floor    atomic.Int64 // percent
+	counters    *[classes]counters
+	sched       *scheduler
+	around      atomic.Int32             // pages a miss should read
+	floor       atomic.Int64             // percent
+	inFlightNow func() (reads, disk int) // of single pages, see file.InFlight
 
 	mu        sync.Mutex // guards what follows
 	situation situation
@@ -54,6 +56,9 @@ type governor struct {
 	hungry   int       // ticks that ended since one began to ask
 
 	lightBudget, lightPart float64 // see raiseLight; 0: not known
+
+	sampled              time.Time
+	readNanos, diskNanos int64 // see totals
 
 	ended chan struct{} // has room for one: a read ended, ask again
 }
@@ -105,7 +110,7 @@ const (
 )
 
 func newGovernor(c *[classes]counters, sched *scheduler) *governor {
-	g := &governor{counters: c, sched: sched, lightPart: lightMost, ended: make(chan struct{}, 1)}
+	g := &governor{counters: c, sched: sched, lightPart: lightMost, inFlightNow: file.InFlight, ended: make(chan struct{}, 1)}
 	g.around.Store(aroundUnit)
 	g.floor.Store(DefaultFloor)
 	return g
@@ -167,7 +172,9 @@ func (g *governor) done(now time.Time, size, read int) {
 
 // look brings everything up to now, and returns the counters.
 func (g *governor) look(now time.Time) totals {
+	g.sample(now)
 	t := totalsOf(g.counters)
+	t.readNanos, t.diskNanos = g.readNanos, g.diskNanos
 	if t.misses != g.missed || g.sched.lanes[ClassMiss].inFlight.Load() > 0 || g.sched.lanes[ClassReadAhead].inFlight.Load() > 0 {
 		g.lastMiss = now
 		if g.situation == idle {
@@ -180,6 +187,15 @@ func (g *governor) look(now time.Time) totals {
 	}
 	g.fill(now, t)
 	return t
+}
+
+// sample looks how many reads are under way, as often as a load asks.
+func (g *governor) sample(now time.Time) {
+	took := int64(min(now.Sub(g.sampled), tickLen))
+	reads, disk := g.inFlightNow()
+	g.readNanos += took * int64(reads)
+	g.diskNanos += took * int64(disk)
+	g.sampled = now
 }
 
 // tickOver is what is seen to once in a tick.

@@ -23,7 +23,8 @@ const (
 
 // totals are counters since the beginning, or what they grew by.
 type totals struct {
-	misses, missBytes, missNanos int64 // of misses; nanoseconds on the disk, summed
+	misses, missBytes, missNanos int64 // of misses; nanoseconds until their readers had them, summed
+	readNanos, diskNanos         int64 // of reads of single pages, seen by samples: under way, and of these on the disk
 	loads, loadBytes             int64 // of loads
 }
 
@@ -42,6 +43,7 @@ func totalsOf(c *[classes]counters) totals {
 func (t totals) add(o totals, sign int64) totals {
 	return totals{
 		t.misses + sign*o.misses, t.missBytes + sign*o.missBytes, t.missNanos + sign*o.missNanos,
+		t.readNanos + sign*o.readNanos, t.diskNanos + sign*o.diskNanos,
 		t.loads + sign*o.loads, t.loadBytes + sign*o.loadBytes,
 	}
 }
@@ -118,8 +120,18 @@ func (s span) bytes() float64 { return s.rate(s.missBytes + s.loadBytes) }
 // ops a second, likewise.
 func (s span) ops() float64 { return s.rate(s.misses + s.loads) }
 
-// waiting is how many misses were on the disk on average.
-func (s span) waiting() float64 { return s.rate(s.missNanos) / float64(time.Second) }
+// waiting is how many misses were on the disk on average. Readers who wait for a processor to hear that the disk has answered do not count: on a
+// machine whose processors are all busy a miss may take ten times as long as the disk does.
+func (s span) waiting() float64 {
+	w := s.rate(s.missNanos) / float64(time.Second)
+	if s.readNanos > s.missNanos/leastSampled {
+		w *= float64(s.diskNanos) / float64(s.readNanos)
+	}
+	return w
+}
+
+// leastSampled: samples tell something about misses if they saw so much of the time that these took (1 by this).
+const leastSampled = 8
 
 // latency is how many seconds a miss took on average.
 func (s span) latency() float64 {

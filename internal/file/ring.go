@@ -227,4 +227,21 @@ func (r *ring) give(slot uint32) {
 	r.mu.Unlock()
 }
 
+// InFlight is how many reads are under way through io_uring, and how many of them the kernel has not ended: the others wait for a
+// processor, on which their readers hear of it or hand them over, and not for the disk.
+func InFlight() (reads, kernel int) {
+	if r := theRing(); r != nil {
+		return r.inFlight()
+	}
+	return 0, 0
+}
+
+func (r *ring) inFlight() (reads, kernel int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	reads = ringDepth - len(r.free)
+	// The kernel moves both meanwhile.
+	return reads, min(max(int(int32(r.sqHead.Load()-r.cqTail.Load())), 0), reads)
+}
+
 func (r *ring) buffer(slot uint32) []byte { return r.buffers[slot*ringBuffer:][:ringBuffer] }

@@ -206,3 +206,27 @@ func forbid(t *testing.T, call uint32) {
 		t.Skip("no seccomp: ", errno)
 	}
 }
+
+// TestInFlight: a read that the kernel has ended and nobody has reaped is under way, and not with the kernel.
+func TestInFlight(t *testing.T) {
+	r := testRing(t)
+	f := numbered(t, 1)
+	r.reaping.Lock() // nobody hears of anything
+	slot, ok := r.queue(f.fd, Alignment, 0)
+	if !ok {
+		t.Fatal("no slot")
+	}
+	for r.cqTail.Load() == r.cqHead.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	if reads, kernel := r.inFlight(); reads != 1 || kernel != 0 {
+		t.Errorf("%d reads under way, %d with the kernel; want 1 and 0", reads, kernel)
+	}
+	r.reaping.Unlock()
+	r.reap()
+	<-r.slots[slot].done
+	r.give(slot)
+	if reads, kernel := r.inFlight(); reads != 0 || kernel != 0 {
+		t.Errorf("%d reads under way, %d with the kernel; want none", reads, kernel)
+	}
+}
