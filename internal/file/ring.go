@@ -70,8 +70,12 @@ var theRing = sync.OnceValue(func() *ring {
 	if err != nil {
 		return nil
 	}
+	madeRing.Store(r)
 	return r
 })
+
+// madeRing is theRing, for those who only look: nil where it is not used.
+var madeRing atomic.Pointer[ring]
 
 // RingError says why reads do not go through io_uring; nil when they do.
 func RingError() error {
@@ -230,7 +234,7 @@ func (r *ring) give(slot uint32) {
 // InFlight is how many reads are under way through io_uring, and how many of them the kernel has not ended: the others wait for a
 // processor, on which their readers hear of it or hand them over, and not for the disk.
 func InFlight() (reads, kernel int) {
-	if r := theRing(); r != nil {
+	if r := madeRing.Load(); r != nil {
 		return r.inFlight()
 	}
 	return 0, 0
