@@ -455,6 +455,7 @@ func TestComingLoad(t *testing.T) {
 	// one is a life in which a load is expected, steered and then begun.
 	one := func(steer func(w *Warmth)) (db *DB, end func()) {
 		db = openWarm(t, disk.Clone(file.KeepAll), nil)
+		<-db.warming // its own, which expects none
 		db.warmer.Expect()
 		if s := db.Warmth().Status(); s.State != WarmthWaiting || s.Started.IsZero() {
 			t.Errorf("%+v, want it to wait", s)
