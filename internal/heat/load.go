@@ -20,6 +20,7 @@ import (
 type load struct {
 	pool  *pool.Pool
 	files *datafile.Set
+	wide  func() int // its Around
 	plan  plan
 	order Order
 
@@ -48,7 +49,7 @@ const sampleEvery = 250 * time.Millisecond
 
 func newLoad(p *pool.Pool, files *datafile.Set, l *list, order Order) *load {
 	l.sort()
-	x := &load{pool: p, files: files, order: order, finished: make(chan struct{}), state: StateLoading, started: time.Now()}
+	x := &load{pool: p, files: files, wide: files.Around, order: order, finished: make(chan struct{}), state: StateLoading, started: time.Now()}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	x.plan = plan{
 		list: l, physical: order == OrderPhysical, has: p.Has, taken: make([]atomic.Bool, len(l.pages)),
@@ -160,7 +161,7 @@ func (x *load) Around(id page.ID, r *pool.Run) (heat uint32, along bool) {
 		return 0, false
 	}
 	heat = l.heat(l.pages[i].band)
-	n := x.files.Around()
+	n := x.wide()
 	if n < 2 || x.paused() {
 		return heat, false
 	}
