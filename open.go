@@ -86,11 +86,17 @@ func Open(ctx context.Context, dir string, opts *Options) (*DB, error) {
 		}
 		s.report.phase(step.name, &s.since)
 	}
-	s.ready(now)
+	s.ready()
 	if o.Prewarm == PrewarmBlocking {
 		s.tell("prewarm", -1)
 	}
 	s.prewarm(ctx)
+	if o.Prewarm == PrewarmBlocking {
+		s.report.phase("prewarm", &s.since)
+	}
+	s.report.Took = time.Since(now)
+	s.report.log(o.Logger)
+	s.db.report = s.report
 	return s.db, nil
 }
 
@@ -381,11 +387,9 @@ func (s *start) openTransactions(ctx context.Context) error {
 }
 
 // ready opens the doors and starts what goes on behind them.
-func (s *start) ready(began time.Time) {
+func (s *start) ready() {
 	db := s.db
 	db.region.Ready(s.control.Incarnation, s.nonce)
-	s.report.Took = time.Since(began)
-	db.report = s.report
 	db.started, db.redone, db.ddlOpen = make(chan struct{}), make(chan struct{}), make(chan struct{})
 	db.logRead, db.warming = make(chan struct{}), make(chan struct{})
 	db.txns.Start()
@@ -400,7 +404,6 @@ func (s *start) ready(began time.Time) {
 			db.opts.Logger.Error("work left over from the start failed; the database serves, but its log cannot be shortened until the next start", "error", db.startErr)
 		}
 	})
-	s.report.log(s.opts.Logger)
 }
 
 // afterStart finishes, behind the first answer, what the start left.

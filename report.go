@@ -30,7 +30,7 @@ type StartReport struct {
 	Kind        StartKind      `json:"kind"`
 	Why         string         `json:"why,omitempty"` // why memory was thrown away, if it was
 	At          time.Time      `json:"at"`
-	Took        time.Duration  `json:"took"` // until the first answer
+	Took        time.Duration  `json:"took"` // until the first answer, with a prewarm that comes before it (PrewarmBlocking)
 	Phases      []Phase        `json:"phases"`
 	Incarnation uint64         `json:"incarnation"`
 	Frames      map[string]int `json:"frames,omitempty"` // surviving frames by verdict

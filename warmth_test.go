@@ -232,6 +232,10 @@ func TestPrewarmLimit(t *testing.T) {
 		if s := db.Warmth().Status(); s.State != WarmthWaiting && (s.State != WarmthLoading || s.Left == 0) {
 			t.Errorf("prewarm %s: %+v, want a load that is under way", mode, s)
 		}
+		r := db.StartReport()
+		if last := r.Phases[len(r.Phases)-1]; (last.Name == "prewarm" && last.Took >= limit && r.Took >= limit) != (mode == PrewarmBlocking) {
+			t.Errorf("prewarm %s: the start's phases are %v, of %v in all", mode, r.Phases, r.Took)
+		}
 		open()
 		watchdog.Stop()
 		if s := await(t, db, WarmthDone); s.Total != pages || s.Left != 0 {
