@@ -116,7 +116,7 @@ func settle(l *Log) {
 	for quiet := false; !quiet; time.Sleep(time.Millisecond) {
 		l.segs.mu.Lock()
 		_, old := l.segs.oldestUnkept()
-		quiet = l.segs.next != nil && !old && len(l.segs.pins) == 0
+		quiet = l.segs.next != nil && !old && !l.segs.letting && len(l.segs.pins) == 0
 		l.segs.mu.Unlock()
 		quiet = quiet && l.freed.Load() >= uint64(down(l.durable.at())) // the writer wakes those who wait, then hands over to the indexer
 		l.index.mu.Lock()

@@ -36,6 +36,7 @@ type segments struct {
 	waiting  bool   // the writer waits for next
 	spares   []string
 	spareSeq uint64
+	letting  bool // recycle is under way: a segment is neither live nor a spare
 	stopped  bool
 }
 
@@ -198,6 +199,7 @@ func (s *segments) recycle(n uint64) {
 	room := len(s.spares) < maxSpares
 	name := spareName(s.spareSeq)
 	s.spareSeq++
+	s.letting = true
 	s.mu.Unlock()
 	err := s.y.removeIndex(n)
 	if err == nil {
@@ -212,6 +214,7 @@ func (s *segments) recycle(n uint64) {
 		err = s.y.fs.SyncDir(s.y.dir)
 	}
 	s.mu.Lock()
+	s.letting = false
 	switch {
 	case err != nil:
 		s.log.Warn("a log segment no longer needed could not be recycled", "file", s.y.segmentPath(n), "err", err)
