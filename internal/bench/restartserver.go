@@ -169,11 +169,11 @@ func ServerRestart(ctx context.Context, cfg ServerRestartConfig, out Output) (er
 		return err
 	}
 	all, failed := m.measure(ctx)
-	if ctx.Err() != nil {
-		return errors.Join(failed, ctx.Err())
-	}
 	for _, c := range all {
 		serverFigures(cfg, c, out)
+	}
+	if ctx.Err() != nil { // what was measured until then is told, but no picture replaced by a part of one
+		return errors.Join(failed, ctx.Err())
 	}
 	return errors.Join(failed, m.draw(all))
 }
@@ -275,8 +275,8 @@ func (m *serverRestarts) measure(ctx context.Context) (all []CaseRuns, failed er
 		for n := range m.cfg.Runs {
 			for i, p := range m.cfg.Profiles {
 				t, err := m.run(ctx, c, p)
-				if ctx.Err() != nil {
-					return all, failed
+				if err != nil && ctx.Err() != nil {
+					return append(all, runs), failed
 				}
 				done++
 				left := (time.Since(start) / time.Duration(done) * time.Duration(total-done)).Round(time.Minute)

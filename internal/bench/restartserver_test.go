@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -117,6 +118,23 @@ func TestServerRestart(t *testing.T) {
 	}
 	if s := strings.Join(told, "\n"); strings.Contains(s, "loading") || !strings.Contains(s, "loaded before") {
 		t.Errorf("it was loaded again:\n%s", s)
+	}
+
+	// Who interrupts it is told what was measured until then, and keeps the picture.
+	ctx, interrupt := context.WithCancel(t.Context())
+	before, err := os.Stat(cfg.Picture + ".svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Runs, cfg.Timeline, *results = 2, func(*restart.Timeline) { interrupt() }, nil
+	if err := ServerRestart(ctx, cfg, out); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	if len(*results) == 0 {
+		t.Error("of the restart that was measured nothing is told")
+	}
+	if after, err := os.Stat(cfg.Picture + ".svg"); err != nil || after.ModTime() != before.ModTime() {
+		t.Errorf("the picture is another: %v", err)
 	}
 }
 
