@@ -32,15 +32,26 @@ func (w *Warmer) steer(to State, from ...State) bool {
 	return false
 }
 
-// arrive ends the waiting: whether the load is still wanted, and whether it begins paused.
-func (w *Warmer) arrive() (wanted, paused bool) {
+// is says whether the coming load is in that state.
+func (w *Warmer) is(s State) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	wanted, paused = w.coming.state != StateCancelled, w.coming.state == StatePaused
-	if wanted {
-		w.coming = coming{}
+	return w.coming.state == s
+}
+
+// arrive ends the waiting with the load, or with nil when there is nothing to load. False: it was cancelled. Until here it could be
+// steered, also while its dump was read; w.mu is held.
+func (w *Warmer) arrive(l *load) (wanted bool) {
+	switch w.coming.state {
+	case StateCancelled:
+		return false
+	case StatePaused:
+		if l != nil {
+			l.pause()
+		}
 	}
-	return wanted, paused
+	w.coming = coming{}
+	return true
 }
 
 // fill tells of a load that has not begun; w.mu is held.

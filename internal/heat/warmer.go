@@ -89,8 +89,8 @@ func (w *Warmer) Change(s Settings) error {
 // until ctx ends. It closes began once the load has begun, or is not going to.
 func (w *Warmer) Run(ctx context.Context, load *LoadOptions, began chan<- struct{}) {
 	w.remembered.Do(w.remember)
-	if wanted, paused := w.arrive(); load != nil && wanted {
-		_, err := w.begin(ctx, *load, paused)
+	if load != nil && !w.is(StateCancelled) {
+		_, err := w.begin(ctx, *load, true)
 		switch {
 		case err == nil || ctx.Err() != nil:
 		case errors.Is(err, ErrNoDump) && load.Path == "": // a new database, or one that was never warm: nothing went wrong
@@ -219,12 +219,17 @@ func (w *Warmer) Load(ctx context.Context, o LoadOptions) error {
 	return l.wait(ctx, o.Limit)
 }
 
-func (w *Warmer) begin(ctx context.Context, o LoadOptions, paused bool) (*load, error) {
+// begin begins a load. That of the start, ofStart, is nil if it was cancelled before.
+func (w *Warmer) begin(ctx context.Context, o LoadOptions, ofStart bool) (*load, error) {
 	w.loading.Lock()
 	defer w.loading.Unlock()
 	list, err := w.find(o.Path, true)
 	w.mu.Lock()
 	before, closed := w.load, w.closed
+	if ofStart && err != nil && !w.arrive(nil) {
+		w.mu.Unlock()
+		return nil, nil
+	}
 	if !w.underWay() { // Status is about the load that goes on; why there is no other is for who asked
 		w.wrong = err
 	}
@@ -244,11 +249,14 @@ func (w *Warmer) begin(ctx context.Context, o LoadOptions, paused bool) (*load, 
 		order = w.Settings().Order
 	}
 	l := newLoad(w.cfg.Pool, w.cfg.Files, list, order)
-	if paused {
-		l.pause()
+	if !ofStart {
+		w.steer(StateCancelled, StateWaiting, StatePaused) // this one is instead
 	}
-	w.steer(StateCancelled, StateWaiting, StatePaused) // this one is instead
 	w.mu.Lock()
+	if ofStart && !w.arrive(l) {
+		w.mu.Unlock()
+		return nil, nil
+	}
 	w.load, w.wrong = l, nil
 	w.mu.Unlock()
 	w.cfg.Logger.Info("prewarm begins", "file", list.file, "made", list.header.At, "pages", len(l.plan.list.pages), "order", string(order))
