@@ -356,18 +356,25 @@ func (s *slow) hook(op file.Op) error {
 	return nil
 }
 
+// gatedLoad begins a load whose reads wait for the gate.
+func gatedLoad(t *testing.T, db *DB) *slow {
+	t.Helper()
+	gate := new(slow)
+	db.opts.fs.(*file.Mem).OnOp(gate.hook)
+	gate.close()
+	if err := db.Warmth().Load(context.Background(), LoadOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, db, WarmthLoading)
+	return gate
+}
+
 // TestPauseResumeCancel: reads under way end, nothing begins; after a cancel what was read stays.
 func TestPauseResumeCancel(t *testing.T) {
 	disk, _ := warmDisk(t)
 	db := openWarm(t, disk, func(o *Options) { o.HeatDumpAtShutdown = Off })
 	ctx, w := context.Background(), db.Warmth()
-	var gate slow
-	disk.OnOp(gate.hook)
-	gate.close()
-	if err := w.Load(ctx, LoadOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	await(t, db, WarmthLoading)
+	gate := gatedLoad(t, db)
 	w.Pause()
 	if s := w.Status(); s.State != WarmthPaused {
 		t.Fatalf("%s, want paused", s.State)
@@ -420,13 +427,7 @@ func TestRefusedLoad(t *testing.T) {
 	disk, pages := warmDisk(t)
 	db := openWarm(t, disk, func(o *Options) { o.HeatDumpAtShutdown = Off })
 	ctx, w := context.Background(), db.Warmth()
-	var gate slow
-	disk.OnOp(gate.hook)
-	gate.close()
-	if err := w.Load(ctx, LoadOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	await(t, db, WarmthLoading)
+	gate := gatedLoad(t, db)
 	refused := func(state WarmthState) {
 		t.Helper()
 		if err := w.Load(ctx, LoadOptions{Path: memDir + "/nothing"}); !errors.Is(err, ErrNoDump) {
@@ -530,25 +531,13 @@ func TestCancelDoesNotSpoilTheDump(t *testing.T) {
 		{"no load", func(*testing.T, *DB) {}, false},
 		{"little read", func(t *testing.T, db *DB) { readTree(t, db, "rows", 0, 100) }, false},
 		{"cancelled", func(t *testing.T, db *DB) {
-			var gate slow
-			db.opts.fs.(*file.Mem).OnOp(gate.hook)
-			gate.close()
-			if err := db.Warmth().Load(ctx, LoadOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			await(t, db, WarmthLoading)
+			gate := gatedLoad(t, db)
 			db.Warmth().Pause() // or all could be read before the cancel is
 			go func() { time.Sleep(time.Millisecond); gate.open() }()
 			db.Warmth().Cancel()
 		}, false},
 		{"under way", func(t *testing.T, db *DB) {
-			var gate slow
-			db.opts.fs.(*file.Mem).OnOp(gate.hook)
-			gate.close()
-			if err := db.Warmth().Load(ctx, LoadOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			await(t, db, WarmthLoading)
+			gate := gatedLoad(t, db)
 			db.Warmth().Pause()
 			gate.open()
 		}, false},

@@ -96,11 +96,10 @@ func Demo(ctx context.Context, cfg DemoConfig, out io.Writer) (results []DemoRes
 		}
 	}
 	disk := demoDisk
-	if c, err := restart.NewCage(dir, disk); err == nil {
-		if err := c.Remove(); err != nil {
-			return nil, err
-		}
+	if err := restart.CanHold(dir, disk); err == nil {
 		fmt.Fprintf(out, "Under the load the server has a %s, as a common cloud volume is.\n", disk)
+	} else if !errors.Is(err, restart.ErrNoCage) {
+		return nil, err
 	} else {
 		disk = restart.Disk{}
 		fmt.Fprintf(out, "The disk is as fast as it is: holding it back to a cloud volume's speed takes root.\n")

@@ -226,11 +226,7 @@ func (m *serverRestarts) possible() error {
 		if p.Other != nil {
 			path = p.Other.Data
 		}
-		c, err := restart.NewCage(path, m.cfg.Disk)
-		if err != nil {
-			return err
-		}
-		if err := c.Remove(); err != nil {
+		if err := restart.CanHold(path, m.cfg.Disk); err != nil {
 			return err
 		}
 	}

@@ -44,6 +44,29 @@ var buildHearth = sync.OnceValues(func() (binary string, err error) {
 	return binary, nil
 })
 
+// loadedHearth is a server with the rows that are updated.
+func loadedHearth(t *testing.T, cfg ServerRestartConfig) (ServerProfile, *peer.Server) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hearth-l-") // short, for the path of the socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	p := ServerProfiles(hearthBinary(t), testbed.MemoryDir(t))[ProfileHearthKept]
+	s, err := p.Make(peer.Config{Dir: filepath.Join(dir, "s"), Pool: cfg.Pool, LogSize: cfg.LogSize, Durable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Kill() })
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := loadServer(t.Context(), cfg, WorkloadUpdate, peerSubject(s), Output{Progress: func(string, ...any) {}}); err != nil {
+		t.Fatal(err)
+	}
+	return p, s
+}
+
 // Two systems are measured around a kill under TPC-C although a third one does not come back, which is told. What was loaded is kept,
 // and used again.
 func TestServerRestart(t *testing.T) {

@@ -3,35 +3,14 @@ package bench
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/hearthdb/hearth/internal/peer"
-	"github.com/hearthdb/hearth/internal/testbed"
 )
 
 // An acknowledged commit that the server does not have any more is missed, one that was not acknowledged is not.
 func TestVerifyMissesLostCommits(t *testing.T) {
-	dir, err := os.MkdirTemp("", "hearth-v-") // short, for the path of the socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	p := ServerProfiles(hearthBinary(t), testbed.MemoryDir(t))[ProfileHearthKept]
-	s, err := p.Make(peer.Config{Dir: filepath.Join(dir, "s"), Pool: 64 << 20, LogSize: 256 << 20, Durable: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Kill()
-	if err := s.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	cfg := ServerRestartConfig{Bytes: 1 << 20, Clients: 2, Seed: 1}
-	if err := loadServer(t.Context(), cfg, WorkloadUpdate, peerSubject(s), Output{Progress: func(string, ...any) {}}); err != nil {
-		t.Fatal(err)
-	}
+	cfg := ServerRestartConfig{Bytes: 1 << 20, Pool: 64 << 20, LogSize: 256 << 20, Clients: 2, Seed: 1}
+	_, s := loadedHearth(t, cfg)
 	db, err := s.Open(serverDatabase)
 	if err != nil {
 		t.Fatal(err)

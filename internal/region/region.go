@@ -64,7 +64,7 @@ type Region struct {
 	count    atomic.Int64 // frames of the pool, all described
 	reserved atomic.Int64 // the first of them, that may be touched
 
-	shape      sync.Mutex // held while count, reserved or the ring change, and while pages are faulted in
+	shape      sync.Mutex // held while count, reserved or the ring change, and while huge pages are made
 	closed     bool       // by shape
 	smallPages bool       // by shape: no huge pages are wanted, or the kernel has none
 

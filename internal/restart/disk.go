@@ -96,6 +96,15 @@ func cage2(name, device string, d Disk) (*Cage, error) {
 	return c, nil
 }
 
+// CanHold says why NewCage fails; nil: it does not.
+func CanHold(path string, d Disk) error {
+	c, err := NewCage(path, d)
+	if err != nil {
+		return err
+	}
+	return c.Remove()
+}
+
 func (c *Cage) set(file, value string) error {
 	return os.WriteFile(filepath.Join(c.dir, file), []byte(value), 0o644)
 }
