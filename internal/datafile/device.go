@@ -21,7 +21,7 @@ type Device struct {
 var situationNames = [...]string{idle: "idle", light: "light", contended: "contended"}
 
 func (b Bound) String() string {
-	return [...]string{BoundUnknown: "", BoundOps: "operations", BoundBytes: "bytes"}[b]
+	return [...]string{BoundUnknown: "", BoundOps: "operations", BoundBytes: "bytes", BoundProcessors: "processors"}[b]
 }
 
 // Device tells what is known of the disk.
@@ -35,6 +35,9 @@ func (s *Set) Device() Device {
 		Situation: situationNames[g.situation], Bound: g.judge.bound, IOPS: g.judge.mostOps, BytesPerSecond: g.judge.mostBytes,
 		OpBytes: g.judge.opBytes, Budget: g.judge.budget, Around: g.judge.around, ReadBytes: size, InFlight: g.inFlight,
 		MissLatency: time.Duration(m.latency() * float64(time.Second)), MissAlone: time.Duration(g.judge.alone.latency() * float64(time.Second)),
+	}
+	if g.judge.crowded {
+		d.Bound = BoundProcessors
 	}
 	if all := m.missBytes + m.loadBytes; all > 0 {
 		d.Share = float64(m.loadBytes) / float64(all)

@@ -16,7 +16,7 @@ import (
 //
 //	idle       no miss for a while: the load has the disk for itself, and fills it
 //	light      misses come and go: the load reads a little less than the disk can, one read at a time while misses are about
-//	contended  a miss is on the disk most of the time: the load is rationed
+//	contended  a miss is on the disk most of the time: the load is rationed, unless it is processors that hold misses up
 //
 //	idle ──miss──▶ light ──misses most of the time──▶ contended ──seldom, or only for the load──▶ light ──none for idleAfter──▶ idle
 //
@@ -25,6 +25,13 @@ import (
 // Beside busy readers a load gets few operations, opsShare of their number, for readers that wait for single pages want operations.
 // It gets many bytes with each, for those are what such readers leave over: cloud volumes have a limit for either. How many
 // bytes the disk can move without a miss noticing is the budget (see judge.go).
+//
+// # Processors
+//
+// Where there is always a reader who waits for a processor, to hear that the disk has answered, a slower answer of the disk costs nobody anything: this
+// is what most servers look like whose clients want all they can get from a fast disk. Then there is no ration. The load reads more and more, until misses
+// take twice as long on the disk as they did, or its own work takes too much of the processors (see judge.grow). A disk that is asked for too much
+// answers later, readers wait for it and no longer for processors, and the ration is back.
 //
 // # The floor
 //
@@ -59,6 +66,7 @@ type governor struct {
 
 	sampled              time.Time
 	readNanos, diskNanos int64 // see totals
+	turnNanos            int64 // of reads that ended, from their leave to their end
 
 	ended chan struct{} // has room for one: a read ended, ask again
 }
@@ -90,8 +98,6 @@ const (
 	idleDepth, lightDepth, contendedDepth = 8, 2, 8
 	// queueTime bounds the bytes that are in flight on an idle disk, by its speed: a miss that comes now waits for them.
 	queueTime = 30 * time.Millisecond
-	// In light situations the budget is raised by raiseLight until misses wait most of the time.
-	raiseLight = 1.25
 	// lightMost is the part of what a disk has shown beside contending misses, bytes and operations, that all may use in light situations
 	// afterwards; it shrinks by lightShrink when that makes misses wait.
 	lightMost, lightShrink = 0.9, 0.9
@@ -141,7 +147,7 @@ func (g *governor) admit(now time.Time, earned float64) (size, free int, again t
 		return 0, 0, quietAfter
 	case g.situation == contended && g.judge.probing(), g.situation == light && g.history.ticks == 0:
 		return 0, 0, askAgain
-	case g.credit < 1 && (g.situation == contended || g.situation == light && g.judge.mostOps > 0):
+	case g.credit < 1 && g.rationed():
 		return 0, 0, askAgain
 	case g.situation != idle && g.tokens < float64(size):
 		return 0, 0, askAgain
@@ -153,10 +159,16 @@ func (g *governor) admit(now time.Time, earned float64) (size, free int, again t
 	return size, g.free(), 0
 }
 
-// done ends a read that was admitted with size and has read so many bytes.
-func (g *governor) done(now time.Time, size, read int) {
+// rationed says whether the load gets operations in return for those of misses only.
+func (g *governor) rationed() bool {
+	return g.situation == contended && !g.judge.crowded || g.situation == light && g.judge.slow
+}
+
+// done ends a read that was admitted with size, when it began, and has read so many bytes.
+func (g *governor) done(began, now time.Time, size, read int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.turnNanos += int64(now.Sub(began))
 	g.inFlight--
 	g.flying -= size
 	g.tokens += float64(size - read)
@@ -175,6 +187,7 @@ func (g *governor) look(now time.Time) totals {
 	g.sample(now)
 	t := totalsOf(g.counters)
 	t.readNanos, t.diskNanos = g.readNanos, g.diskNanos
+	t.workNanos = g.turnNanos - g.counters[ClassPrewarm].busy.Load()
 	if t.misses != g.missed || g.sched.lanes[ClassMiss].inFlight.Load() > 0 || g.sched.lanes[ClassReadAhead].inFlight.Load() > 0 {
 		g.lastMiss = now
 		if g.situation == idle {
@@ -214,6 +227,7 @@ func (g *governor) tickOver(now time.Time) {
 	if g.situation == contended && g.judge.alone.took > 0 && !g.judge.probing() && g.judge.alone.waiting() < lightAt {
 		g.situation = light // it was the load itself that made misses wait
 		g.lightPart *= lightShrink
+		g.judge.overdone()
 	}
 	if g.situation == light {
 		g.raiseLight()
@@ -221,18 +235,15 @@ func (g *governor) tickOver(now time.Time) {
 	g.around.Store(int32(g.judge.around * aroundUnit))
 }
 
-// raiseLight finds out how much may be read in light situations. Where misses have contended before, what the disk can do is known:
-// to try more than that would make some of the last misses late.
+// raiseLight finds out how much may be read in light situations. Where that was too much once, what the disk can do is known: to try more than
+// that would make some of the last misses late.
 func (g *governor) raiseLight() {
-	m := g.history.mean(judgeTicks)
-	switch {
-	case g.judge.mostOps > 0: // there was contention, so it is known
+	if g.judge.slow {
 		g.lightBudget = g.lightPart * g.judge.mostBytes
-	case g.lightBudget == 0:
-		g.lightBudget = m.bytes()
-	case g.history.ticks%judgeTicks == 0 && m.bytes() > used*g.lightBudget:
-		g.lightBudget *= raiseLight
+		return
 	}
+	g.judge.grow(&g.history)
+	g.lightBudget = g.judge.budget
 }
 
 // fill adds to the ration what time and misses have brought.
@@ -259,7 +270,7 @@ func (g *governor) opsShare() float64 {
 // rate is how many bytes a second the load may read.
 func (g *governor) rate() float64 {
 	missing := g.history.mean(judgeTicks).missBytesRate()
-	if g.situation == contended {
+	if g.situation == contended && !g.judge.crowded {
 		missing = g.judge.missBytes(&g.history)
 	}
 	floor := g.aim()
@@ -280,7 +291,9 @@ func (g *governor) shape() (size, depth int) {
 	switch g.situation {
 	case contended:
 		size, depth = mostRead, contendedDepth
-		if ops := g.judge.missOps(&g.history) * g.opsShare(); ops > 0 {
+		if ops := g.judge.missOps(&g.history) * g.opsShare(); g.judge.crowded {
+			size = idleRead
+		} else if ops > 0 {
 			rate := g.rate()
 			// What is not spent, because some of the pages in a read are there already, makes the next reads larger.
 			size = int(min(max(rate/ops, g.tokens/contendedDepth, leastRead), rate*burst.Seconds(), mostRead))
@@ -327,6 +340,9 @@ func (g *governor) free() int {
 		if ops := g.judge.missOps(&g.history) * g.opsShare(); ops > 0 {
 			known = max(known, min(g.rate()/ops, mostRead), leastFree)
 		}
+	}
+	if g.situation != idle && !g.rationed() {
+		known = max(known, leastFree) // an operation costs processors more than a gap does, and nothing speaks for the disk being short of bytes
 	}
 	if known == 0 {
 		return defaultFree

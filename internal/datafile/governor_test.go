@@ -1,6 +1,7 @@
 package datafile
 
 import (
+	"runtime"
 	"testing"
 	"time"
 )
@@ -30,11 +31,118 @@ func TestProcessorsAreNotTheDisk(t *testing.T) {
 			miss.reads.Add(1)
 			miss.bytesRead.Add(16 << 10)
 			if size, _, _ := g.admit(now, 0); size > 0 {
-				g.done(now, size, size)
+				g.done(now, now, size, size)
 			}
 		}
 		if g.situation != c.want {
 			t.Errorf("%s: situation is %s, want %s", c.name, situationNames[g.situation], situationNames[c.want])
 		}
+	}
+}
+
+// crowd is readers, and a disk of 1 GB/s, whose answers are late by as much as it is busy. Each reader needs the disk, then processors, then misses again.
+type crowd struct {
+	readers    float64
+	processors time.Duration // between two misses of a reader, in all
+	hears      time.Duration // of that, until it hears that the disk has answered
+	work       float64       // seconds of a processor for a byte that the load has read
+
+	g       *governor
+	counts  *[classes]counters
+	began   []time.Time // of reads of the load
+	ends    []time.Time
+	sizes   []int
+	busFree time.Time
+	missing float64 // part of a miss that is not over
+	busy    float64 // part of its time that the disk moved bytes of the load, lately
+}
+
+const crowdDisk, crowdAnswer = 1e9, 200 * time.Microsecond
+
+// answer is how long a miss takes on the disk.
+func (c *crowd) answer() time.Duration {
+	return time.Duration(float64(crowdAnswer) / (1 - min(c.busy, 0.98)))
+}
+
+// step lets a millisecond pass, at the end of which it is now. It returns how many misses ended.
+func (c *crowd) step(now time.Time) float64 {
+	const step = time.Millisecond
+	answer := c.answer()
+	misses := c.readers * float64(step) / float64(answer+c.processors)
+	miss, load := &c.counts[ClassMiss], &c.counts[ClassPrewarm]
+	c.missing += misses
+	for ; c.missing >= 1; c.missing-- {
+		miss.reads.Add(1)
+		miss.bytesRead.Add(16 << 10)
+		miss.busy.Add(int64(answer + c.hears))
+	}
+	for len(c.ends) > 0 && c.ends[0].Before(now) {
+		work := time.Duration(c.work * float64(c.sizes[0]) * 1e9)
+		load.reads.Add(1)
+		load.bytesRead.Add(uint64(c.sizes[0]))
+		load.busy.Add(int64(c.ends[0].Sub(c.began[0])))
+		c.g.done(c.began[0], c.ends[0].Add(work), c.sizes[0], c.sizes[0])
+		c.began, c.ends, c.sizes = c.began[1:], c.ends[1:], c.sizes[1:]
+	}
+	asked := 0
+	for {
+		size, _, _ := c.g.admit(now, 0)
+		if size == 0 {
+			break
+		}
+		if c.busFree.Before(now) {
+			c.busFree = now
+		}
+		c.busFree = c.busFree.Add(time.Duration(float64(size) / crowdDisk * 1e9))
+		c.began, c.ends, c.sizes = append(c.began, now), append(c.ends, c.busFree), append(c.sizes, size)
+		asked += size
+	}
+	c.busy += (float64(asked)/(crowdDisk*step.Seconds()) - c.busy) / 50
+	return misses
+}
+
+// Where readers wait for processors the load takes what the disk has left, until its answers take twice as long; where they wait for the disk it does not; and
+// it never takes more of the processors than its part.
+func TestLoadBesideBusyProcessors(t *testing.T) {
+	const seconds = 12
+	procs := float64(runtime.GOMAXPROCS(0))
+	for _, c := range []struct {
+		name        string
+		crowd       crowd
+		least, most float64 // bytes a second that the load reads in the end
+		served      float64 // of the misses without a load, at least
+	}{
+		{"processors are busy", crowd{readers: 16, processors: 900 * time.Microsecond, hears: 200 * time.Microsecond}, 300e6, 800e6, 0.7},
+		{"the disk is busy", crowd{readers: 16, processors: 20 * time.Microsecond, hears: 5 * time.Microsecond}, 0, 400e6, 0.8},
+		{"the load's own work", crowd{readers: 16, processors: 900 * time.Microsecond, hears: 200 * time.Microsecond, work: procs / 1e9}, 60e6, 200e6, 0.8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := c.crowd
+			w.counts = new([classes]counters)
+			w.g = newGovernor(w.counts, newScheduler())
+			w.g.inFlightNow = func() (reads, disk int) {
+				rate := w.readers / (w.answer() + w.processors).Seconds()
+				return int(rate*(w.answer()+w.hears).Seconds() + 0.5), int(rate*w.answer().Seconds() + 0.5)
+			}
+			w.g.sched.lanes[ClassMiss].inFlight.Store(1)
+			now, all := time.Unix(1, 0), 0.0
+			var last uint64
+			for i := range seconds * 1000 {
+				if i == (seconds-4)*1000 {
+					last, all = w.counts[ClassPrewarm].bytesRead.Load(), 0
+				}
+				now = now.Add(time.Millisecond)
+				all += w.step(now)
+			}
+			rate := float64(w.counts[ClassPrewarm].bytesRead.Load()-last) / 4
+			alone := w.readers / (crowdAnswer + w.processors).Seconds() * 4
+			t.Logf("the load reads %.0f MB/s beside %.2f of the misses that there would be without it", rate/1e6, all/alone)
+			if rate < c.least || rate > c.most {
+				t.Errorf("the load reads %.0f MB/s, want %.0f to %.0f", rate/1e6, c.least/1e6, c.most/1e6)
+			}
+			if all < c.served*alone {
+				t.Errorf("%.2f of the misses end that would without a load, want %.2f", all/alone, c.served)
+			}
+		})
 	}
 }

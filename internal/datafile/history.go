@@ -26,6 +26,7 @@ type totals struct {
 	misses, missBytes, missNanos int64 // of misses; nanoseconds until their readers had them, summed
 	readNanos, diskNanos         int64 // of reads of single pages, seen by samples: under way, and of these on the disk
 	loads, loadBytes             int64 // of loads
+	workNanos                    int64 // that loads spent behind their reads, on processors
 }
 
 func totalsOf(c *[classes]counters) totals {
@@ -44,7 +45,7 @@ func (t totals) add(o totals, sign int64) totals {
 	return totals{
 		t.misses + sign*o.misses, t.missBytes + sign*o.missBytes, t.missNanos + sign*o.missNanos,
 		t.readNanos + sign*o.readNanos, t.diskNanos + sign*o.diskNanos,
-		t.loads + sign*o.loads, t.loadBytes + sign*o.loadBytes,
+		t.loads + sign*o.loads, t.loadBytes + sign*o.loadBytes, t.workNanos + sign*o.workNanos,
 	}
 }
 
@@ -124,7 +125,7 @@ func (s span) ops() float64 { return s.rate(s.misses + s.loads) }
 // machine whose processors are all busy a miss may take ten times as long as the disk does.
 func (s span) waiting() float64 {
 	w := s.rate(s.missNanos) / float64(time.Second)
-	if s.readNanos > s.missNanos/leastSampled {
+	if s.sampled() {
 		w *= float64(s.diskNanos) / float64(s.readNanos)
 	}
 	return w
@@ -132,6 +133,33 @@ func (s span) waiting() float64 {
 
 // leastSampled: samples tell something about misses if they saw so much of the time that these took (1 by this).
 const leastSampled = 8
+
+func (s span) sampled() bool { return s.readNanos > s.missNanos/leastSampled }
+
+// crowded says whether misses wait for processors so long, beside the disk, that there is always somebody who does. Once it was so it has to be clearly
+// otherwise.
+func (s span) crowded(was bool) bool {
+	at := crowdedAt
+	if was {
+		at = notCrowdedAt
+	}
+	return s.sampled() && float64(s.readNanos-s.diskNanos) > at*float64(s.diskNanos)
+}
+
+// A statement needs a processor several times for each time that it hears of a miss. So when misses wait for one crowdedAt times as long as for the
+// disk, their readers do longer than for the disk.
+const crowdedAt, notCrowdedAt = 0.25, 0.15
+
+// working is how many reads of loads had come from the disk and were seen to, by a processor, on average.
+func (s span) working() float64 { return s.rate(s.workNanos) / float64(time.Second) }
+
+// diskLatency is how many seconds of the disk a miss took on average, by Little's law.
+func (s span) diskLatency() float64 {
+	if s.misses == 0 {
+		return 0
+	}
+	return s.waiting() / s.missOps()
+}
 
 // latency is how many seconds a miss took on average.
 func (s span) latency() float64 {

@@ -14,8 +14,9 @@ type Turn struct {
 	Pages int // it should be no larger
 	Free  int // so many pages take as long as an operation does: reading through a gap that is shorter beats a second read
 
-	g    *governor
-	size int
+	g     *governor
+	size  int
+	began time.Time
 }
 
 // Turn waits until a load may do a read. earned is the part of the wanted pages that it has brought so far. Every Turn without error
@@ -31,9 +32,10 @@ func (s *Set) Turn(ctx context.Context, earned float64) (Turn, error) {
 		if err := ctx.Err(); err != nil {
 			return Turn{}, err
 		}
-		size, free, again := s.gov.admit(time.Now(), earned)
+		now := time.Now()
+		size, free, again := s.gov.admit(now, earned)
 		if size > 0 {
-			return Turn{Pages: size / page.Size, Free: free, g: s.gov, size: size}, nil
+			return Turn{Pages: size / page.Size, Free: free, g: s.gov, size: size, began: now}, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -45,7 +47,7 @@ func (s *Set) Turn(ctx context.Context, earned float64) (Turn, error) {
 }
 
 // Done ends the turn, with so many bytes read.
-func (t Turn) Done(read int) { t.g.done(time.Now(), t.size, read) }
+func (t Turn) Done(read int) { t.g.done(t.began, time.Now(), t.size, read) }
 
 // Hold lets no read of a load begin until release: something is read that comes before all loads. What the disk does meanwhile tells the
 // governor nothing, for it is not asked.

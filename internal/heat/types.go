@@ -93,7 +93,7 @@ type Status struct {
 // Device is what the loads found out about the disk by watching it, and what they make of it. Zero means not known.
 type Device struct {
 	Situation      string  `json:"situation"`               // idle: nobody waits for pages; light: now and then; contended: always
-	Bound          string  `json:"bound,omitempty"`         // of those who wait, when contended: operations, bytes
+	Bound          string  `json:"bound,omitempty"`         // of those who wait, when contended: operations, bytes, processors
 	IOPS           float64 `json:"iops"`                    // reads a second, the most seen when contended
 	BytesPerSecond float64 `json:"bytes_per_second"`        // the most seen
 	Budget         float64 `json:"budget_bytes_per_second"` // bytes a second that may be read without hurting those who wait, when contended
