@@ -142,9 +142,9 @@ func ReadFile(fsys file.FS, name string, tell func(band int, id page.ID)) (Heade
 	return Read(io.NewSectionReader(f, 0, size), size, name, tell)
 }
 
-// readFor reads a dump for a database.
-func readFor(fsys file.FS, name string, uuid [16]byte) (*list, error) {
-	l := &list{file: name}
+// readFor reads a dump for a database, of which it keeps the hottest pages.
+func readFor(fsys file.FS, name string, uuid [16]byte, most int) (*list, error) {
+	l := &list{file: name, most: most}
 	h, err := ReadFile(fsys, name, l.add)
 	if err != nil {
 		return nil, err

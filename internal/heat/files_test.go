@@ -15,6 +15,7 @@ import (
 	"github.com/hearthdb/hearth/internal/datafile"
 	"github.com/hearthdb/hearth/internal/file"
 	"github.com/hearthdb/hearth/internal/page"
+	"github.com/hearthdb/hearth/internal/pool"
 )
 
 const testDir = "/db/heat"
@@ -65,7 +66,7 @@ func noFiles(disk *file.Mem) *datafile.Set {
 // newest is the number of pages in the newest whole dump.
 func newest(disk *file.Mem) int {
 	w := New(Config{FS: disk, Dir: testDir, UUID: testUUID, Logger: quiet, Settings: Settings{}, Files: noFiles(disk)})
-	l, err := w.find("", false)
+	l, err := w.find("", 0, false)
 	if err != nil {
 		return 0
 	}
@@ -113,12 +114,42 @@ func TestForeign(t *testing.T) {
 	if err := put(t, disk, 3); err != nil {
 		t.Fatal(err)
 	}
-	_, err := readFor(disk, folder{disk, testDir}.path(1), [16]byte{9})
+	_, err := readFor(disk, folder{disk, testDir}.path(1), [16]byte{9}, 10)
 	if !errors.Is(err, ErrForeign) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := readFor(disk, "/db/nothing", testUUID); !errors.Is(err, ErrNoDump) || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := readFor(disk, "/db/nothing", testUUID, 0); !errors.Is(err, ErrNoDump) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestDumpOfALargerPool: what has no room anyway takes no memory, and is told as what it is.
+func TestDumpOfALargerPool(t *testing.T) {
+	disk := newDisk(t)
+	b := newBreath()
+	defer b.end()
+	bands := [][]page.ID{{id(16, 7), id(16, 9)}, {id(16, 1), id(16, 8), id(16, 30)}, {id(16, 2), id(16, 3)}}
+	h := Header{UUID: testUUID, Pages: 7, Bands: []Band{{8, 2}, {4, 3}, {2, 2}}}
+	if err := write(t.Context(), disk, "/db/large", &h, bands, b); err != nil {
+		t.Fatal(err)
+	}
+	for most, want := range map[int][]uint32{0: {1, 2, 3, 7, 8, 9, 30}, 4: {1, 7, 8, 9}, 7: {1, 2, 3, 7, 8, 9, 30}, 8: {1, 2, 3, 7, 8, 9, 30}} {
+		l, err := readFor(disk, "/db/large", testUUID, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.sort()
+		var got []uint32
+		for _, p := range l.pages {
+			got = append(got, p.id.No())
+		}
+		var s Status
+		x := &load{plan: plan{list: l}, state: StateDone}
+		x.counts[pool.NoRoom].Store(int64(l.over))
+		x.counts[pool.Loaded].Store(int64(len(got)))
+		if x.fill(&s); !slices.Equal(got, want) || s.Total != 7 || s.Left != 0 {
+			t.Errorf("most %d: got pages %v, want %v; status %+v", most, got, want, s)
+		}
 	}
 }
 
@@ -130,7 +161,7 @@ func TestWhatIsNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{pipe, dir, "/dev/zero"} {
-		if _, err := readFor(file.OS, name, testUUID); !errors.Is(err, ErrNotDump) {
+		if _, err := readFor(file.OS, name, testUUID, 0); !errors.Is(err, ErrNotDump) {
 			t.Errorf("load %s: got %v", name, err)
 		}
 		if err := replaceable(file.OS, name); !errors.Is(err, ErrNotDump) {

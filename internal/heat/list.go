@@ -12,6 +12,9 @@ type list struct {
 	file   string
 	header Header
 	pages  []listed
+	most   int // pages that are kept in memory; hotter bands come first; 0: all
+	kept   int
+	over   int // pages that are not kept
 
 	pending [][]page.ID // as they are read, by band; nil once sorted
 }
@@ -22,6 +25,11 @@ type listed struct {
 }
 
 func (l *list) add(band int, id page.ID) {
+	if l.most > 0 && l.kept == l.most {
+		l.over++
+		return
+	}
+	l.kept++
 	for len(l.pending) <= band {
 		l.pending = append(l.pending, nil)
 	}

@@ -55,6 +55,7 @@ func newLoad(p *pool.Pool, files *datafile.Set, l *list, order Order) *load {
 		list: l, physical: order == OrderPhysical, has: p.Has, taken: make([]atomic.Bool, len(l.pages)),
 		settle: func(_ int, o pool.Outcome) { x.counts[o].Add(1) },
 	}
+	x.counts[pool.NoRoom].Add(int64(l.over))
 	x.fit()
 	return x
 }

@@ -19,7 +19,7 @@ func (x *load) fill(s *Status) {
 		s.Took = x.ended.Sub(x.started)
 	}
 	count := func(o pool.Outcome) int64 { return x.counts[o].Load() }
-	s.Total = int64(len(l.pages))
+	s.Total = int64(len(l.pages) + l.over)
 	s.Loaded, s.Present, s.Gone = count(pool.Loaded), count(pool.Present), count(pool.Gone)
 	s.NoRoom, s.Failed = count(pool.NoRoom), count(pool.Failed)
 	s.Left = s.Total - s.Loaded - s.Present - s.Gone - s.NoRoom - s.Failed

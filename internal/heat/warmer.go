@@ -223,7 +223,7 @@ func (w *Warmer) Load(ctx context.Context, o LoadOptions) error {
 func (w *Warmer) begin(ctx context.Context, o LoadOptions, ofStart bool) (*load, error) {
 	w.loading.Lock()
 	defer w.loading.Unlock()
-	list, err := w.find(o.Path, true)
+	list, err := w.find(o.Path, usefulPages*w.cfg.Pool.Frames(), true)
 	w.mu.Lock()
 	before, closed := w.load, w.closed
 	if ofStart && err != nil && !w.arrive(nil) {
@@ -259,7 +259,7 @@ func (w *Warmer) begin(ctx context.Context, o LoadOptions, ofStart bool) (*load,
 	}
 	w.load, w.wrong = l, nil
 	w.mu.Unlock()
-	w.cfg.Logger.Info("prewarm begins", "file", list.file, "made", list.header.At, "pages", len(l.plan.list.pages), "order", string(order))
+	w.cfg.Logger.Info("prewarm begins", "file", list.file, "made", list.header.At, "pages", len(l.plan.list.pages)+list.over, "order", string(order))
 	go func() {
 		l.run()
 		w.report(l)
@@ -279,10 +279,14 @@ func (w *Warmer) underWay() bool {
 	return state == StateLoading || state == StatePaused
 }
 
-// find reads a dump, or the newest whole one; with tell it says which are of no use.
-func (w *Warmer) find(name string, tell bool) (*list, error) {
+// usefulPages of a dump for each frame of the pool are kept of it: some will be in memory already, and some gone. So a dump of a pool that is much
+// larger than this one does not become memory of this process.
+const usefulPages = 2
+
+// find reads a dump, its hottest pages, or the newest whole one; with tell it says which are of no use.
+func (w *Warmer) find(name string, most int, tell bool) (*list, error) {
 	if name != "" {
-		return readFor(w.cfg.FS, name, w.cfg.UUID)
+		return readFor(w.cfg.FS, name, w.cfg.UUID, most)
 	}
 	nos, err := w.folder.numbers()
 	if err != nil {
@@ -290,7 +294,7 @@ func (w *Warmer) find(name string, tell bool) (*list, error) {
 	}
 	var first error
 	for _, no := range nos {
-		l, err := readFor(w.cfg.FS, w.folder.path(no), w.cfg.UUID)
+		l, err := readFor(w.cfg.FS, w.folder.path(no), w.cfg.UUID, most)
 		if err == nil {
 			return l, nil
 		}

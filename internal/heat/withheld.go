@@ -18,7 +18,7 @@ const failedShare = 100
 
 // remember looks how much an earlier life left.
 func (w *Warmer) remember() {
-	l, err := w.find("", false)
+	l, err := w.find("", 1, false) // its header is what counts
 	if err != nil {
 		return
 	}
