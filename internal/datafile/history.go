@@ -136,19 +136,23 @@ const leastSampled = 8
 
 func (s span) sampled() bool { return s.readNanos > s.missNanos/leastSampled }
 
-// crowded says whether misses wait for processors so long, beside the disk, that there is always somebody who does. Once it was so it has to be clearly
-// otherwise.
+// crowded says whether misses wait for processors so long, beside a disk that answers soon, that there is always somebody who does. Once it was so it has
+// to be clearly otherwise.
 func (s span) crowded(was bool) bool {
-	at := crowdedAt
+	at, late := crowdedAt, lateAnswer
 	if was {
-		at = notCrowdedAt
+		at, late = notCrowdedAt, 2*lateAnswer
 	}
-	return s.sampled() && float64(s.readNanos-s.diskNanos) > at*float64(s.diskNanos)
+	return s.sampled() && float64(s.readNanos-s.diskNanos) > at*float64(s.diskNanos) && s.diskLatency() < late
 }
 
-// A statement needs a processor several times for each time that it hears of a miss. So when misses wait for one crowdedAt times as long as for the
-// disk, their readers do longer than for the disk.
-const crowdedAt, notCrowdedAt = 0.25, 0.15
+const (
+	// A statement needs a processor several times for each time that it hears of a miss. So when misses wait for one crowdedAt times as long as for the
+	// disk, their readers do longer than for the disk.
+	crowdedAt, notCrowdedAt = 0.25, 0.15
+	// lateAnswer, in seconds: whoever else may keep the processors busy, readers wait for a disk that takes so long.
+	lateAnswer = 1e-3
+)
 
 // working is how many reads of loads had come from the disk and were seen to, by a processor, on average.
 func (s span) working() float64 { return s.rate(s.workNanos) / float64(time.Second) }
