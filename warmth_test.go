@@ -546,6 +546,7 @@ func TestCancelDoesNotSpoilTheDump(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, true},
+		{"a short list, done", func(t *testing.T, db *DB) { loadPart(t, db, memDir+"/short") }, false},
 		{"all read", func(t *testing.T, db *DB) { readTree(t, db, "rows", 0, warmRows) }, true},
 		{"on demand", func(t *testing.T, db *DB) {
 			if _, err := db.Warmth().Dump(ctx, DumpOptions{}); err != nil {
@@ -568,6 +569,21 @@ func TestCancelDoesNotSpoilTheDump(t *testing.T) {
 				t.Errorf("the reason for withholding is %q", withheld)
 			}
 		})
+	}
+}
+
+// loadPart loads some of the pages of the newest dump, to the end.
+func loadPart(t *testing.T, db *DB, name string) {
+	t.Helper()
+	ctx := context.Background()
+	if _, err := db.Warmth().Dump(ctx, DumpOptions{Path: name}); err != nil { // of what a start takes
+		t.Fatal(err)
+	}
+	if err := db.Warmth().Load(ctx, LoadOptions{Path: name, Blocking: true}); err != nil {
+		t.Fatal(err)
+	}
+	if s := db.Warmth().Status(); s.State != WarmthDone || s.Total == 0 || s.Left+s.Failed+s.NoRoom != 0 {
+		t.Fatalf("%+v, want a short list that is done", s)
 	}
 }
 

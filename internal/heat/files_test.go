@@ -66,7 +66,7 @@ func noFiles(disk *file.Mem) *datafile.Set {
 // newest is the number of pages in the newest whole dump.
 func newest(disk *file.Mem) int {
 	w := New(Config{FS: disk, Dir: testDir, UUID: testUUID, Logger: quiet, Settings: Settings{}, Files: noFiles(disk)})
-	l, err := w.find("", 0, false)
+	l, err := w.find("", 0)
 	if err != nil {
 		return 0
 	}

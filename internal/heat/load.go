@@ -197,10 +197,13 @@ func (x *load) resume() {
 	}
 }
 
-func (x *load) paused() bool {
+func (x *load) paused() bool { return x.now() == StatePaused }
+
+// now is its state.
+func (x *load) now() State {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.state == StatePaused
+	return x.state
 }
 
 // waitResumed waits while the load is paused. False: it is over.

@@ -46,7 +46,7 @@ type Warmer struct {
 	coming   coming   // the load of the start
 	load     *load    // the last one
 	wrong    error    // why nothing is loaded
-	good     int64    // pages of the newest whole dump of an earlier life
+	good     int64    // pages of the longest dump that an earlier life left
 	last     DumpInfo // zero: none
 	longest  time.Duration
 	dumpErr  error
@@ -121,8 +121,7 @@ func (w *Warmer) Run(ctx context.Context, load *LoadOptions, began chan<- struct
 
 // Automatic writes a dump unless that could spoil a good one.
 func (w *Warmer) Automatic(ctx context.Context) {
-	w.remembered.Do(w.remember)
-	if !w.mayDump() {
+	if w.mayDump() != "" {
 		return
 	}
 	if _, err := w.dump(ctx, DumpOptions{}, true); err != nil && ctx.Err() == nil {
@@ -223,7 +222,7 @@ func (w *Warmer) Load(ctx context.Context, o LoadOptions) error {
 func (w *Warmer) begin(ctx context.Context, o LoadOptions, ofStart bool) (*load, error) {
 	w.loading.Lock()
 	defer w.loading.Unlock()
-	list, err := w.find(o.Path, usefulPages*w.cfg.Pool.Frames(), true)
+	list, err := w.find(o.Path, usefulPages*w.cfg.Pool.Frames())
 	w.mu.Lock()
 	before, closed := w.load, w.closed
 	if ofStart && err != nil && !w.arrive(nil) {
@@ -275,7 +274,7 @@ func (w *Warmer) underWay() bool {
 	if w.load == nil {
 		return false
 	}
-	state, _ := w.load.outcome()
+	state := w.load.now()
 	return state == StateLoading || state == StatePaused
 }
 
@@ -283,8 +282,8 @@ func (w *Warmer) underWay() bool {
 // larger than this one does not become memory of this process.
 const usefulPages = 2
 
-// find reads a dump, its hottest pages, or the newest whole one; with tell it says which are of no use.
-func (w *Warmer) find(name string, most int, tell bool) (*list, error) {
+// find reads a dump, its hottest pages, or the newest whole one.
+func (w *Warmer) find(name string, most int) (*list, error) {
 	if name != "" {
 		return readFor(w.cfg.FS, name, w.cfg.UUID, most)
 	}
@@ -298,9 +297,7 @@ func (w *Warmer) find(name string, most int, tell bool) (*list, error) {
 		if err == nil {
 			return l, nil
 		}
-		if tell {
-			w.cfg.Logger.Warn("a heat dump is of no use; looking for an older one", "reason", err)
-		}
+		w.cfg.Logger.Warn("a heat dump is of no use; looking for an older one", "reason", err)
 		if first == nil {
 			first = err
 		}

@@ -2,6 +2,7 @@ package heat
 
 import (
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/hearthdb/hearth/internal/pool"
@@ -16,47 +17,62 @@ const goodPart = 90
 // failedShare: a load went well if no more than one page in so many could not be read.
 const failedShare = 100
 
-// remember looks how much an earlier life left.
+// remember looks how much an earlier life left: the most of the dumps that are kept, since the newest may be a partial one that
+// somebody asked for.
 func (w *Warmer) remember() {
-	l, err := w.find("", 1, false) // its header is what counts
+	nos, err := w.folder.numbers()
 	if err != nil {
 		return
 	}
+	good := int64(0)
+	for _, no := range nos {
+		if l, err := readFor(w.cfg.FS, w.folder.path(no), w.cfg.UUID, 1); err == nil { // its header is what counts
+			good = max(good, int64(l.header.Pages))
+		}
+	}
 	w.mu.Lock()
-	w.good = int64(l.header.Pages)
+	w.good = good
 	w.mu.Unlock()
 }
 
 // mayDump is rule 3. A dump would be the list of a pool that is not warm yet, unless
 //
 //   - an earlier life left none, or
-//   - a load in this life ended well: what was wanted is here, or nowhere, or
+//   - the last load ended well: what was wanted is here, or nowhere, or
 //   - the pool holds about as many pages as the good dump lists, or has no room for more, or
 //   - this life is old enough to know better.
 //
-// While a load is under way it is never written.
-func (w *Warmer) mayDump() bool {
+// While a load is under way it is never written. The answer is why not; "" if it may be.
+func (w *Warmer) mayDump() (withheld string) {
+	w.remembered.Do(w.remember)
 	pages, full := w.cfg.Pool.Frames()-w.cfg.Pool.Free(), w.cfg.Pool.Spare() == 0
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.withheld = ""
-	well := false
-	if w.load != nil {
-		_, well = w.load.outcome()
-	}
 	switch {
 	case w.underWay():
-		w.withheld = "a load is under way"
-	case w.good == 0 || well || int64(pages) >= w.good*goodPart/100 || full || time.Since(w.began) >= trustAfter:
+		withheld = "a load is under way"
+	case w.good == 0 || w.loadedWell() || isAbout(int64(pages), w.good) || full || time.Since(w.began) >= trustAfter:
 	default:
-		w.withheld = fmt.Sprintf("the pool holds %d pages, an earlier life left a dump of %d, and no load of it has ended well", pages, w.good)
+		withheld = fmt.Sprintf("the pool holds %d pages, an earlier life left a dump of %d, and no load of it has ended well", pages, w.good)
 	}
-	return w.withheld == ""
+	w.withheld = withheld
+	return withheld
 }
 
-// outcome is the state of the load, and whether it ended well.
-func (x *load) outcome() (State, bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.state, x.state == StateDone && x.counts[pool.Failed].Load()*failedShare <= int64(len(x.plan.list.pages))
+// loadedWell says whether the last load left no less in the pool than the good dump lists; w.mu is held. A load of a short list, to its
+// end, does not. Pages that are gone are missing in no list: those of a dump of this database, that is, for what others list and is
+// not here says nothing about the good dump.
+func (w *Warmer) loadedWell() bool {
+	if w.load == nil || w.load.now() != StateDone {
+		return false
+	}
+	count := func(o pool.Outcome) int64 { return w.load.counts[o].Load() }
+	l, wanted := w.load.plan.list, w.good
+	if filepath.Dir(l.file) == w.folder.dir {
+		wanted -= count(pool.Gone)
+	}
+	return count(pool.Failed)*failedShare <= int64(len(l.pages)) && isAbout(count(pool.Loaded)+count(pool.Present), wanted)
 }
+
+// isAbout says whether so many pages are as good as wanted ones.
+func isAbout(pages, wanted int64) bool { return pages >= wanted*goodPart/100 }
