@@ -572,6 +572,58 @@ func TestCancelDoesNotSpoilTheDump(t *testing.T) {
 	}
 }
 
+// TestPartialDumpOnDemand: who asks for the list of a pool that is not warm gets it, is told so, and loses none of the good ones by it.
+func TestPartialDumpOnDemand(t *testing.T) {
+	ctx := context.Background()
+	disk, pages := warmDisk(t)
+	good := dumpNames(t, disk)
+	db := openWarm(t, disk, nil)
+	ask := func(o DumpOptions, partial, kept bool) {
+		t.Helper()
+		i, err := db.Warmth().Dump(ctx, o)
+		if err != nil || (i.Partial != "") != partial || i.EarlierKept != kept || partial && i.Pages > pages/2 {
+			t.Errorf("%+v, %v: want one that is partial: %v, the earlier ones kept: %v", i, err, partial, kept)
+		}
+		if last := db.Warmth().Status().LastDump; last == nil || *last != i {
+			t.Errorf("last dump %+v, want %+v", last, i)
+		}
+	}
+	for range DefaultHeatDumpsKept {
+		ask(DumpOptions{}, true, true)
+	}
+	ask(DumpOptions{Path: memDir + "/list"}, true, false)
+	closeDB(t, db)
+	db = openWarm(t, disk, func(o *Options) { o.Prewarm = PrewarmBlocking }) // the newest, which is partial
+	if s := db.Warmth().Status(); s.State != WarmthDone || s.Total > pages/2 {
+		t.Errorf("%+v, want the newest loaded, of less than %d pages", s, pages/2)
+	}
+	db.warmer.Automatic(ctx)
+	names := dumpNames(t, disk)
+	if !slices.Contains(names, good[0]) || len(names) != 1+DefaultHeatDumpsKept || db.Warmth().Status().DumpWithheld == "" {
+		t.Errorf("%q, withheld because %q; want %s among them and no other one", names, db.Warmth().Status().DumpWithheld, good[0])
+	}
+	if err := db.Warmth().Load(ctx, LoadOptions{Path: filepath.Join(memDir, heatDir, good[0]), Blocking: true}); err != nil {
+		t.Fatal(err)
+	}
+	ask(DumpOptions{}, false, false)
+	if n := len(dumpNames(t, disk)); n != DefaultHeatDumpsKept {
+		t.Errorf("the pool is warm, and %d dumps are left, want %d", n, DefaultHeatDumpsKept)
+	}
+}
+
+// dumpNames are the files of the dumps in the data directory.
+func dumpNames(t *testing.T, disk *file.Mem) (names []string) {
+	t.Helper()
+	entries, err := disk.ReadDir(filepath.Join(memDir, heatDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
 // loadPart loads some of the pages of the newest dump, to the end.
 func loadPart(t *testing.T, db *DB, name string) {
 	t.Helper()

@@ -51,8 +51,21 @@ func (v *warmDumpVerb) Run(ctx context.Context) error {
 	if v.JSON {
 		return json.NewEncoder(os.Stdout).Encode(i)
 	}
-	fmt.Printf("%s: %d pages, %d bytes, in %v; nobody waited longer than %v\n", i.File, i.Pages, i.Bytes, i.Took.Round(time.Millisecond), i.LongestStall.Round(time.Microsecond))
+	fmt.Print(dumpText(i))
 	return nil
+}
+
+// dumpText tells of a dump that was asked for.
+func dumpText(i heat.DumpInfo) string {
+	text := fmt.Sprintf("%s: %d pages, %d bytes, in %v; nobody waited longer than %v\n", i.File, i.Pages, i.Bytes,
+		i.Took.Round(time.Millisecond), i.LongestStall.Round(time.Microsecond))
+	if i.Partial != "" {
+		text += "it is partial: " + i.Partial + "\n"
+	}
+	if i.EarlierKept {
+		text += "the earlier dumps were all kept; a start loads the newest, which is this one, unless it is told another (--prewarm-file)\n"
+	}
+	return text
 }
 
 type warmLoadVerb struct {
@@ -200,7 +213,11 @@ func writeStatus(w io.Writer, s heat.Status) error {
 	d := s.Device
 	line("disk", "%s%s", d.Situation, limits(d))
 	if i := s.LastDump; i != nil {
-		line("last dump", "%s, %d pages, at %s in %v, longest stall %v", filepath.Base(i.File), i.Pages, i.At.Format(time.DateTime),
+		partial := ""
+		if i.Partial != "" {
+			partial = ", partial"
+		}
+		line("last dump", "%s, %d pages%s, at %s in %v, longest stall %v", filepath.Base(i.File), i.Pages, partial, i.At.Format(time.DateTime),
 			i.Took.Round(time.Millisecond), i.LongestStall.Round(time.Microsecond))
 	}
 	if s.DumpWithheld != "" {

@@ -103,6 +103,28 @@ func TestWarm(t *testing.T) {
 	}
 }
 
+// TestDumpText: who asks for a dump is told whether it is a good one.
+func TestDumpText(t *testing.T) {
+	i := heat.DumpInfo{File: "/d/heat/0000000007.heat", Pages: 12, Bytes: 184, Took: 3_400_000, LongestStall: 81_300}
+	const whole = "/d/heat/0000000007.heat: 12 pages, 184 bytes, in 3ms; nobody waited longer than 81µs\n"
+	const partial, kept = "it is partial: a load is under way\n", "the earlier dumps were all kept; "
+	if got := dumpText(i); got != whole {
+		t.Errorf("got\n%s, want\n%s", got, whole)
+	}
+	i.Partial = "a load is under way"
+	if got := dumpText(i); got != whole+partial {
+		t.Errorf("got\n%s, want\n%s", got, whole+partial)
+	}
+	i.EarlierKept = true
+	if got := dumpText(i); !strings.HasPrefix(got, whole+partial+kept) {
+		t.Errorf("got\n%s, want it to begin with\n%s", got, whole+partial+kept)
+	}
+	var b strings.Builder
+	if err := writeStatus(&b, heat.Status{LastDump: &i}); err != nil || !strings.Contains(b.String(), "0000000007.heat, 12 pages, partial, at ") {
+		t.Errorf("%v, %s", err, b.String())
+	}
+}
+
 // TestProgress: the numbers of a load are in its line, whatever it is at.
 func TestProgress(t *testing.T) {
 	s := heat.Status{

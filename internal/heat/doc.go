@@ -29,7 +29,8 @@
 //
 //  1. A dump replaces another whole or not at all: temporary file, sync, rename, sync of the directory.
 //  2. What a dump costs others is bounded: no latch is held, and the work is done in slices of microseconds.
-//  3. An automatic dump is withheld while it could replace a good one by the list of a pool that is not warm yet (see withheld).
+//  3. An automatic dump is withheld while it could replace a good one by the list of a pool that is not warm yet (see withheld),
+//     and one that somebody asks for removes none of the good ones then.
 //  4. A load fills free frames only. It evicts nothing, and leaves those frames alone that the cleaner keeps free for misses.
 //  5. Each page of the dump ends with exactly one outcome, so that the counts of Status add up at every moment.
 //  6. A load comes after everybody who waits for a page, but gets its floor. It learns what the disk can do by watching it

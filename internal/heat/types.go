@@ -21,6 +21,9 @@ type DumpInfo struct {
 	Took         time.Duration `json:"took_ns"`
 	LongestStall time.Duration `json:"longest_stall_ns"` // the longest it kept a core without letting others run
 	Automatic    bool          `json:"automatic"`        // by the interval or at shutdown
+	// Partial says why an automatic dump would have been withheld: it lists a pool that is not warm yet. "": it is not partial.
+	Partial     string `json:"partial,omitempty"`
+	EarlierKept bool   `json:"earlier_kept,omitempty"` // it is partial, so none of the dumps before it was removed for it
 }
 
 // Order says in which order a load reads the pages of a dump.

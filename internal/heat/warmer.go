@@ -121,7 +121,7 @@ func (w *Warmer) Run(ctx context.Context, load *LoadOptions, began chan<- struct
 
 // Automatic writes a dump unless that could spoil a good one.
 func (w *Warmer) Automatic(ctx context.Context) {
-	if w.mayDump() != "" {
+	if w.whyWithheld() != "" {
 		return
 	}
 	if _, err := w.dump(ctx, DumpOptions{}, true); err != nil && ctx.Err() == nil {
@@ -156,8 +156,12 @@ func (w *Warmer) Dump(ctx context.Context, o DumpOptions) (DumpInfo, error) {
 func (w *Warmer) dump(ctx context.Context, o DumpOptions, automatic bool) (DumpInfo, error) {
 	w.dumping.Lock()
 	defer w.dumping.Unlock()
-	i, err := w.makeDump(ctx, o)
-	i.Automatic = automatic
+	partial := ""
+	if !automatic { // of those it is known
+		partial = w.whyWithheld()
+	}
+	i, err := w.makeDump(ctx, o, partial == "")
+	i.Automatic, i.Partial, i.EarlierKept = automatic, partial, partial != "" && o.Path == ""
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.dumpErr = err; err != nil {
@@ -167,7 +171,8 @@ func (w *Warmer) dump(ctx context.Context, o DumpOptions, automatic bool) (DumpI
 	return i, nil
 }
 
-func (w *Warmer) makeDump(ctx context.Context, o DumpOptions) (i DumpInfo, err error) {
+// makeDump writes a dump, and with prune removes those that are too many then.
+func (w *Warmer) makeDump(ctx context.Context, o DumpOptions, prune bool) (i DumpInfo, err error) {
 	began := time.Now()
 	name := o.Path
 	if name == "" {
@@ -200,7 +205,7 @@ func (w *Warmer) makeDump(ctx context.Context, o DumpOptions) (i DumpInfo, err e
 	if err := write(ctx, w.cfg.FS, name, &h, ids, b); err != nil {
 		return DumpInfo{}, err
 	}
-	if o.Path == "" {
+	if o.Path == "" && prune {
 		if err := w.folder.prune(w.cfg.Kept); err != nil {
 			w.cfg.Logger.Warn("an old heat dump could not be removed", "error", err)
 		}

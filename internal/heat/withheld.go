@@ -35,15 +35,16 @@ func (w *Warmer) remember() {
 	w.mu.Unlock()
 }
 
-// mayDump is rule 3. A dump would be the list of a pool that is not warm yet, unless
+// whyWithheld is rule 3. A dump would be the list of a pool that is not warm yet, unless
 //
 //   - an earlier life left none, or
 //   - the last load ended well: what was wanted is here, or nowhere, or
 //   - the pool holds about as many pages as the good dump lists, or has no room for more, or
 //   - this life is old enough to know better.
 //
-// While a load is under way it is never written. The answer is why not; "" if it may be.
-func (w *Warmer) mayDump() (withheld string) {
+// While a load is under way it is never written. "": it may be. A dump that somebody asks for is written in any case, but then it is
+// said to be partial, and no other is removed for it.
+func (w *Warmer) whyWithheld() (withheld string) {
 	w.remembered.Do(w.remember)
 	pages, full := w.cfg.Pool.Frames()-w.cfg.Pool.Free(), w.cfg.Pool.Spare() == 0
 	w.mu.Lock()
