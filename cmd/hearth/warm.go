@@ -133,13 +133,14 @@ func (f warmFlags) follow(ctx context.Context) error {
 		case over:
 			return tellStatus(f.JSON, s)
 		case terminal:
-			fmt.Print("\r\x1b[K" + bar(s, 30))
+			fmt.Print("\r\x1b[K" + bar(s, columns(os.Stdout)))
 		case f.JSON:
 			if err := tellStatus(true, s); err != nil {
 				return err
 			}
 		default:
-			fmt.Println(progress(s))
+			numbers, more := progress(s)
+			fmt.Println(numbers + more)
 		}
 		select {
 		case <-ctx.Done():
@@ -157,25 +158,48 @@ func isTerminal(f *os.File) bool {
 	return err == nil
 }
 
-// bar is progress with a picture of so many signs.
-func bar(s heat.Status, width int) string {
-	full := 0
-	if s.Total > 0 {
-		full = int(int64(width) * (s.Total - s.Left) / s.Total)
+// usualColumns is the width of a window that does not say.
+const usualColumns = 80
+
+// columns is how many signs fit into a line of a terminal.
+func columns(f *os.File) int {
+	w, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil || w.Col == 0 {
+		return usualColumns
 	}
-	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "] " + progress(s)
+	return int(w.Col)
 }
 
-// progress is a load under way, in one line.
-func progress(s heat.Status) string {
+// The picture of a bar takes what its numbers leave of the line, but is never wider than mostPicture, and left out below leastPicture.
+const leastPicture, mostPicture = 8, 30
+
+// bar is progress with a picture, in less than so many columns: a line that is wider than the window becomes two, of which the next
+// look would replace the second only.
+func bar(s heat.Status, columns int) string {
+	numbers, more := progress(s)
+	room := columns - 1 // in the last column some terminals begin the next line
+	line := numbers + more
+	if width := min(room-len(numbers)-len("[] "), mostPicture); width >= leastPicture {
+		full := 0
+		if s.Total > 0 {
+			full = int(int64(width) * (s.Total - s.Left) / s.Total)
+		}
+		line = "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "] " + line
+	}
+	return line[:min(len(line), max(room, 0))]
+}
+
+// progress is a load under way: the numbers that matter most, and more.
+func progress(s heat.Status) (numbers, more string) {
 	if s.File == "" {
-		return string(s.State) + ": the log is read before the load begins"
+		return string(s.State), ": the log is read before the load begins"
 	}
-	line := fmt.Sprintf("%s: %d of %d pages, %.1f MB/s", s.State, s.Total-s.Left, s.Total, s.BytesPerSecond/1e6)
+	numbers = fmt.Sprintf("%s: %d of %d pages", s.State, s.Total-s.Left, s.Total)
 	if s.SecondsLeft > 0 {
-		line += fmt.Sprintf(", %.0f s left", s.SecondsLeft)
+		numbers += fmt.Sprintf(", %.0f s left", s.SecondsLeft)
 	}
-	return line + fmt.Sprintf("; band %d of %d; disk %s", s.Band+1, s.Bands, s.Device.Situation)
+	numbers += fmt.Sprintf(", %.1f MB/s", s.BytesPerSecond/1e6)
+	return numbers, fmt.Sprintf("; band %d of %d; disk %s", s.Band+1, s.Bands, s.Device.Situation)
 }
 
 func tellStatus(asJSON bool, s heat.Status) error {

@@ -3,12 +3,17 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/hearthdb/hearth"
 	"github.com/hearthdb/hearth/internal/admin"
@@ -57,13 +62,7 @@ func TestWarm(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- db.ServeAdmin(served) }()
 	defer func() { end(); <-ended }()
-	for wait := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if _, err := (admin.Client{Dir: dir}).Status(ctx); err == nil {
-			break
-		} else if time.Now().After(wait) {
-			t.Fatal(err)
-		}
-	}
+	awaitAdmin(t, dir)
 
 	has(out(nil, "warm", "status", "--data", dir), "none since the start")
 	list := filepath.Join(dir, "list.heat")
@@ -103,6 +102,90 @@ func TestWarm(t *testing.T) {
 	}
 }
 
+// awaitAdmin waits until somebody answers.
+func awaitAdmin(t *testing.T, dir string) {
+	t.Helper()
+	for wait := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if _, err := (admin.Client{Dir: dir}).Status(t.Context()); err == nil {
+			return
+		} else if time.Now().After(wait) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// longLoad is a load that runs when it is first looked at, with long numbers, and has ended then.
+type longLoad struct {
+	admin.Warmth
+	looks atomic.Int64
+}
+
+func (l *longLoad) Status() heat.Status {
+	s := heat.Status{
+		State: heat.StateLoading, File: "/d/heat/0000000007.heat", Total: 12_345_678, Loaded: 11_111_111, Left: 1_234_567, Bands: 20, Band: 17,
+		BytesPerSecond: 1234.5e6, SecondsLeft: 12345, Device: heat.Device{Situation: "contended"},
+	}
+	if l.looks.Add(1) > 1 {
+		s.State, s.Loaded, s.Left = heat.StateDone, s.Total, 0
+	}
+	return s
+}
+
+// TestFollowOnATerminal: the bar stays in one line of the window, and makes place for what is said at the end.
+func TestFollowOnATerminal(t *testing.T) {
+	dir := t.TempDir()
+	served, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	load := new(longLoad)
+	go func() { ended <- admin.Serve(served, dir, load) }()
+	defer func() { end(); <-ended }()
+	awaitAdmin(t, dir)
+	load.looks.Store(0)
+	const width = 60
+	master, slave := terminal(t, width)
+	c := hearthCommand(nil, "warm", "status", "--data", dir, "--follow")
+	c.Stdout, c.Stderr = slave, slave
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	slave.Close()
+	out, _ := io.ReadAll(master) // ends with an error when nobody has the other side any more
+	if err := c.Wait(); err != nil {
+		t.Errorf("%v, %q", err, out)
+	}
+	const clear = "\r\x1b[K"
+	parts := strings.Split(string(out), clear) // before the first, a bar, what is said at the end
+	if len(parts) != 3 || parts[0] != "" || len(parts[1]) != width-1 || !strings.HasPrefix(parts[1], "loading: 11111111 of 12345678 pages, 12345 s left") ||
+		!strings.HasPrefix(parts[2], "load           done, ") {
+		t.Errorf("in %d columns got %q", width, parts)
+	}
+}
+
+// terminal is both sides of one, of so many columns.
+func terminal(t *testing.T, columns uint16) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("there are no terminals here: ", err)
+	}
+	t.Cleanup(func() { master.Close() })
+	fd := int(master.Fd())
+	no, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns})
+	}
+	if err == nil {
+		slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", no), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return master, slave
+}
+
 // TestDumpText: who asks for a dump is told whether it is a good one.
 func TestDumpText(t *testing.T) {
 	i := heat.DumpInfo{File: "/d/heat/0000000007.heat", Pages: 12, Bytes: 184, Took: 3_400_000, LongestStall: 81_300}
@@ -125,26 +208,37 @@ func TestDumpText(t *testing.T) {
 	}
 }
 
-// TestProgress: the numbers of a load are in its line, whatever it is at.
+// TestProgress: the numbers of a load are in its line, whatever it is at, and the line is in the window, however narrow that is.
 func TestProgress(t *testing.T) {
 	s := heat.Status{
 		State: heat.StateLoading, File: "heat/0000000007.heat", Order: heat.OrderHeat, Total: 400, Loaded: 90, Present: 5, Gone: 3, NoRoom: 1, Failed: 1, Left: 300,
 		Bands: 5, Band: 1, BytesPerSecond: 12.5e6, SecondsLeft: 9.4, Device: heat.Device{Situation: "contended"},
 	}
 	for _, c := range []struct {
-		change func(*heat.Status)
-		want   string
+		columns int
+		change  func(*heat.Status)
+		want    string
 	}{
-		{func(*heat.Status) {}, "[##......] loading: 100 of 400 pages, 12.5 MB/s, 9 s left; band 2 of 5; disk contended"},
-		{func(s *heat.Status) { s.State, s.SecondsLeft, s.BytesPerSecond = heat.StatePaused, 0, 0 },
-			"[##......] paused: 100 of 400 pages, 0.0 MB/s; band 2 of 5; disk contended"},
-		{func(s *heat.Status) { s.Left = 0 }, "[########] loading: 400 of 400 pages, 12.5 MB/s, 9 s left; band 2 of 5; disk contended"},
-		{func(s *heat.Status) { *s = heat.Status{State: heat.StateWaiting} }, "[........] waiting: the log is read before the load begins"},
+		{200, func(*heat.Status) {},
+			"[#######.......................] loading: 100 of 400 pages, 9 s left, 12.5 MB/s; band 2 of 5; disk contended"},
+		{200, func(s *heat.Status) { s.State, s.SecondsLeft, s.BytesPerSecond = heat.StatePaused, 0, 0 },
+			"[#######.......................] paused: 100 of 400 pages, 0.0 MB/s; band 2 of 5; disk contended"},
+		{200, func(s *heat.Status) { s.Left = 0 },
+			"[##############################] loading: 400 of 400 pages, 9 s left, 12.5 MB/s; band 2 of 5; disk contended"},
+		{200, func(s *heat.Status) { *s = heat.Status{State: heat.StateWaiting} },
+			"[..............................] waiting: the log is read before the load begins"},
+		{80, func(*heat.Status) {}, "[#######.......................] loading: 100 of 400 pages, 9 s left, 12.5 MB/s"},
+		{59, func(*heat.Status) {}, "[##.......] loading: 100 of 400 pages, 9 s left, 12.5 MB/s"},
+		{58, func(*heat.Status) {}, "[##......] loading: 100 of 400 pages, 9 s left, 12.5 MB/s"},
+		{57, func(*heat.Status) {}, "loading: 100 of 400 pages, 9 s left, 12.5 MB/s; band 2 o"},
+		{20, func(*heat.Status) {}, "loading: 100 of 400"},
+		{1, func(*heat.Status) {}, ""},
+		{0, func(*heat.Status) {}, ""},
 	} {
 		s := s
 		c.change(&s)
-		if got := bar(s, 8); got != c.want {
-			t.Errorf("got\n%s, want\n%s", got, c.want)
+		if got := bar(s, c.columns); got != c.want {
+			t.Errorf("in %d columns got\n%s, want\n%s", c.columns, got, c.want)
 		}
 	}
 	var b strings.Builder
