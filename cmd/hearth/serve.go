@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -58,6 +59,21 @@ type serveVerb struct {
 
 	LogLevel    slog.Level `default:"info" env:"HEARTH_LOG_LEVEL" help:"debug, info, warn or error."`
 	PrintConfig bool       `help:"Print the configuration as a file for --config, and end."`
+}
+
+// Validate refuses what the engine would take for its default: in its options that is 0, and there is no 0 that is meant.
+func (v *serveVerb) Validate() error {
+	switch {
+	case v.HeatDumpInterval == 0:
+		return errors.New("--heat-dump-interval is 0s, want more, or below 0 for none")
+	case v.HeatDumpPercent == 0:
+		return errors.New("--heat-dump-percent is 0, want 1 to 100")
+	case v.PrewarmLimit == 0:
+		return errors.New("--prewarm-limit is 0s, want more; clients wait for no prewarm with --prewarm background")
+	case v.PrewarmFloor == 0:
+		return fmt.Errorf("--prewarm-floor is 0, want 1 to %d", hearth.MaxPrewarmFloor)
+	}
+	return nil
 }
 
 // Run serves until it is told to stop.

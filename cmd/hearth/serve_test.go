@@ -72,6 +72,11 @@ func TestServeConfig(t *testing.T) {
 		"listen = a\nlisten = b":    "twice",
 		"max-connections = many":    "max-connections",
 		"pool = 1\npool_size = 100": `"pool-size"`,
+		// 0 is no other word for the default.
+		"prewarm_limit = 0s":      "--prewarm-limit is 0s",
+		"prewarm_floor = 0":       "--prewarm-floor is 0, want 1 to 90",
+		"heat_dump_percent = 0":   "--heat-dump-percent is 0, want 1 to 100",
+		"heat_dump_interval = 0s": "--heat-dump-interval is 0s",
 	} {
 		write(text)
 		if _, bad := print(nil, "--config", file); !strings.Contains(bad, words) {

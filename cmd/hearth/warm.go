@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,11 +41,17 @@ const followEvery = time.Second
 type warmDumpVerb struct {
 	warmFlags
 	File    string `type:"path" placeholder:"FILE" help:"Where to; default: a new one among those kept in the data directory."`
-	Percent int    `placeholder:"N" help:"Only the hottest pages, at most so many percent of the pool, 1 to 100; default: as the server is set."`
+	Percent *int   `placeholder:"N" help:"Only the hottest pages, at most so many percent of the pool, 1 to 100; default: as the server is set."`
 }
 
 func (v *warmDumpVerb) Run(ctx context.Context) error {
-	i, err := v.client().Dump(ctx, heat.DumpOptions{Percent: v.Percent, Path: v.File})
+	o := heat.DumpOptions{Path: v.File}
+	if v.Percent != nil {
+		if o.Percent = *v.Percent; o.Percent == 0 { // in the options that is the default
+			return errors.New("heat dump: percent is 0, want 1 to 100")
+		}
+	}
+	i, err := v.client().Dump(ctx, o)
 	if err != nil {
 		return err
 	}

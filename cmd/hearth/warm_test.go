@@ -80,7 +80,10 @@ func TestWarm(t *testing.T) {
 	out([]string{"control is no heat dump", "another name"}, "warm", "dump", "--data", dir, "--file", control)
 	out([]string{"control is no heat dump"}, "warm", "load", "--data", dir, "--file", control)
 	out([]string{"control is no heat dump"}, "heat", "verify", control)
-	out([]string{"want 1 to 100"}, "warm", "dump", "--data", dir, "--percent", "101")
+	for _, percent := range []string{"101", "0", "-1"} {
+		out([]string{"want 1 to 100"}, "warm", "dump", "--data", dir, "--percent="+percent)
+	}
+	has(out(nil, "warm", "dump", "--data", dir, "--percent", "1", "--file", filepath.Join(dir, "hot.heat")), " pages, ")
 	if after, err := os.ReadFile(control); err != nil || string(after) != string(before) {
 		t.Errorf("the control file is another: %v", err)
 	}
