@@ -34,9 +34,13 @@ func bandHeat(band int) uint32 {
 	return 1 << (band - 1)
 }
 
-// snapshot is what the pool holds, by band; in each, chunks of ascending ids.
+// run is ascending page ids, each once, in chunks of chunkLen at most: a dump of any size is made without a piece of memory, or of
+// work, that is longer.
+type run [][]page.ID
+
+// snapshot is what the pool holds, by band.
 type snapshot struct {
-	bands [maxBands][][]page.ID
+	bands [maxBands][][]page.ID // as they were seen, in chunks
 	*breath
 }
 
@@ -52,12 +56,6 @@ func take(ctx context.Context, p *pool.Pool, b *breath) (*snapshot, error) {
 			return nil, err
 		}
 	}
-	for _, chunks := range s.bands {
-		for _, c := range chunks {
-			slices.Sort(c)
-			s.breathe()
-		}
-	}
 	return s, nil
 }
 
@@ -71,51 +69,83 @@ func (s *snapshot) add(band int, id page.ID) {
 }
 
 // merge gives the ids of a band in ascending order, each once: a page that moved under the walk may have been seen twice.
-func (s *snapshot) merge(band int) []page.ID {
-	chunks := s.bands[band]
-	for len(chunks) > 1 {
-		var next [][]page.ID
-		for pair := range slices.Chunk(chunks, 2) {
+func (s *snapshot) merge(band int) run {
+	var runs []run
+	for _, c := range s.bands[band] {
+		slices.Sort(c)
+		runs = append(runs, run{slices.Compact(c)})
+		s.breathe()
+	}
+	s.bands[band] = nil
+	for len(runs) > 1 {
+		var next []run
+		for pair := range slices.Chunk(runs, 2) {
 			if len(pair) == 1 {
 				next = append(next, pair[0])
 				continue
 			}
 			next = append(next, s.mergeTwo(pair[0], pair[1]))
 		}
-		chunks = next
+		runs = next
 	}
-	if len(chunks) == 0 {
+	if len(runs) == 0 {
 		return nil
 	}
-	return slices.Compact(chunks[0])
+	return runs[0]
 }
 
-func (s *snapshot) mergeTwo(a, b []page.ID) []page.ID {
-	out := make([]page.ID, 0, len(a)+len(b))
+// mergeTwo uses a and b up.
+func (s *snapshot) mergeTwo(a, b run) run {
+	var out run
+	c := make([]page.ID, 0, chunkLen)
 	for len(a) > 0 && len(b) > 0 {
-		if a[0] <= b[0] {
-			out, a = append(out, a[0]), a[1:]
-		} else {
-			out, b = append(out, b[0]), b[1:]
+		x, y := a[0], b[0]
+		for len(c) < chunkLen && len(x) > 0 && len(y) > 0 {
+			switch {
+			case x[0] < y[0]:
+				c, x = append(c, x[0]), x[1:]
+			case x[0] > y[0]:
+				c, y = append(c, y[0]), y[1:]
+			default:
+				c, x, y = append(c, x[0]), x[1:], y[1:]
+			}
 		}
-		if len(out)%chunkLen == 0 {
-			s.breathe()
+		a, b = a.from(x), b.from(y)
+		if len(c) == chunkLen {
+			out, c = append(out, c), make([]page.ID, 0, chunkLen)
 		}
+		s.breathe()
 	}
-	return append(append(out, a...), b...)
+	if len(c) > 0 {
+		out = append(out, c)
+	}
+	return append(append(out, a...), b...) // chunks, not ids: 32,768 for a TiB of pool
 }
 
-// hottest is the pages of the dump: bands from hot to cold, most pages in all.
+// from is the run from where its first chunk is left.
+func (r run) from(first []page.ID) run {
+	if len(first) == 0 {
+		return r[1:]
+	}
+	r[0] = first
+	return r
+}
+
+// hottest is the pages of the dump: bands from hot to cold, most pages in all, in chunks.
 func (s *snapshot) hottest(most uint64) (bands []Band, ids [][]page.ID) {
 	for band := maxBands - 1; band >= 0 && most > 0; band-- {
-		list := s.merge(band)
-		list = list[:min(uint64(len(list)), most)]
-		if len(list) == 0 {
-			continue
+		pages := uint64(0)
+		for _, c := range s.merge(band) {
+			if c = c[:min(uint64(len(c)), most)]; len(c) == 0 {
+				break
+			}
+			most -= uint64(len(c))
+			pages += uint64(len(c))
+			ids = append(ids, c)
 		}
-		most -= uint64(len(list))
-		bands = append(bands, Band{bandHeat(band), uint64(len(list))})
-		ids = append(ids, list)
+		if pages > 0 {
+			bands = append(bands, Band{bandHeat(band), pages})
+		}
 	}
 	return bands, ids
 }

@@ -187,25 +187,35 @@ func TestSnapshotSorts(t *testing.T) {
 		s.add(bandOf(heat), id)
 		want[bandOf(heat)] = append(want[bandOf(heat)], id)
 	}
-	for _, chunks := range s.bands {
+	again := &snapshot{breath: b}
+	for band, chunks := range s.bands {
 		for _, c := range chunks {
-			slices.Sort(c)
+			again.bands[band] = append(again.bands[band], slices.Clone(c))
 		}
 	}
 	bands, ids := s.hottest(1 << 40)
 	if len(bands) != 5 {
 		t.Fatalf("%d bands, want 5", len(bands))
 	}
-	for i, band := range bands {
-		w := want[bandOf(band.Heat)]
+	all := slices.Concat(ids...)
+	for i, rest := 0, all; i < len(bands); i++ {
+		w := want[bandOf(bands[i].Heat)]
 		slices.Sort(w)
 		w = slices.Compact(w)
-		if !slices.Equal(ids[i], w) || band.Pages != uint64(len(w)) {
-			t.Errorf("band %d has %d pages, want %d", i, len(ids[i]), len(w))
+		n := bands[i].Pages
+		if n != uint64(len(w)) || n > uint64(len(rest)) || !slices.Equal(rest[:n], w) {
+			t.Fatalf("band %d has %d pages, want %d, or others", i, n, len(w))
+		}
+		rest = rest[n:]
+	}
+	for _, c := range ids { // rule 2: who allocates, clears or copies more at a time keeps a core for as long
+		if len(c) > chunkLen {
+			t.Errorf("a piece of %d pages, want at most %d", len(c), chunkLen)
 		}
 	}
-	bands, ids = s.hottest(uint64(len(ids[0])) + 3)
-	if len(bands) != 2 || len(ids[1]) != 3 {
+	few := bands[0].Pages + 3
+	bands, ids = again.hottest(few)
+	if len(bands) != 2 || bands[1].Pages != 3 || !slices.Equal(slices.Concat(ids...), all[:few]) {
 		t.Errorf("the hottest few: %v", bands)
 	}
 }
