@@ -35,7 +35,7 @@ func (v *heatShowVerb) Run() error {
 	if v.JSON {
 		return json.NewEncoder(os.Stdout).Encode(d)
 	}
-	fmt.Printf("file      %s\ndatabase  %s\nmade      %s, at LSN %d\npages     %d (%.0f MiB), of a pool of %d\n\n", d.File, d.UUID,
+	fmt.Printf("file      %s\ndatabase  %s\nmade      %s, at LSN %d\npages     %d (%.1f MiB), of a pool of %d\n\n", d.File, d.UUID,
 		d.At.Format(time.RFC3339), d.LSN, d.Pages, float64(d.Bytes)/(1<<20), d.Frames)
 	fmt.Printf("%4s  %10s  %10s  %7s\n", "band", "heat from", "pages", "sum")
 	var sum uint64

@@ -56,7 +56,7 @@ func Describe(name string) (Description, error) {
 	}
 	d := Description{
 		File: name, UUID: fmt.Sprintf("%x", h.UUID), LSN: uint64(h.LSN), At: h.At, Frames: h.Frames, Pages: h.Pages,
-		Bytes: int64(h.Pages) * page.Size,
+		Bytes: int64(h.Pages) * page.Size, Bands: []BandDescription{}, Spaces: []SpaceDescription{}, // in JSON never null
 	}
 	for _, b := range h.Bands {
 		d.Bands = append(d.Bands, BandDescription(b))
