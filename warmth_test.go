@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -577,7 +578,8 @@ func TestPartialDumpOnDemand(t *testing.T) {
 	ctx := context.Background()
 	disk, pages := warmDisk(t)
 	good := dumpNames(t, disk)
-	db := openWarm(t, disk, nil)
+	var said strings.Builder
+	db := openWarm(t, disk, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&said, nil)) })
 	ask := func(o DumpOptions, partial, kept bool) {
 		t.Helper()
 		i, err := db.Warmth().Dump(ctx, o)
@@ -593,6 +595,9 @@ func TestPartialDumpOnDemand(t *testing.T) {
 	}
 	ask(DumpOptions{Path: memDir + "/list"}, true, false)
 	closeDB(t, db)
+	if n := strings.Count(said.String(), "is partial"); n != DefaultHeatDumpsKept+1 {
+		t.Errorf("the log says so %d times:\n%s", n, said.String())
+	}
 	db = openWarm(t, disk, func(o *Options) { o.Prewarm = PrewarmBlocking }) // the newest, which is partial
 	if s := db.Warmth().Status(); s.State != WarmthDone || s.Total > pages/2 {
 		t.Errorf("%+v, want the newest loaded, of less than %d pages", s, pages/2)

@@ -162,6 +162,9 @@ func (w *Warmer) dump(ctx context.Context, o DumpOptions, automatic bool) (DumpI
 	}
 	i, err := w.makeDump(ctx, o, partial == "")
 	i.Automatic, i.Partial, i.EarlierKept = automatic, partial, partial != "" && o.Path == ""
+	if err == nil && partial != "" { // over SQL nobody gets an answer
+		w.cfg.Logger.Warn("a heat dump that was asked for is partial", "file", i.File, "pages", i.Pages, "reason", partial, "earlier_kept", i.EarlierKept)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.dumpErr = err; err != nil {
