@@ -30,7 +30,7 @@ import (
 //
 // Where there is always a reader who waits for a processor, to hear that the disk has answered, a slower answer of the disk costs nobody anything: this
 // is what most servers look like whose clients want all they can get from a fast disk. Then there is no ration. The load reads more and more, until misses
-// take twice as long on the disk as they did, or its own work takes too much of the processors (see judge.grow). A disk that is asked for too much
+// take twice as long on the disk as they did, or its own work takes too much of the processors (see grow.go). A disk that is asked for too much
 // answers later, readers wait for it and no longer for processors, and the ration is back.
 //
 // # The floor
@@ -46,11 +46,13 @@ type governor struct {
 	around      atomic.Int32             // pages a miss should read
 	floor       atomic.Int64             // percent
 	inFlightNow func() (reads, disk int) // of single pages, see file.InFlight
+	idleNow     func() (idle, all int64) // of processors, see there
 
 	mu        sync.Mutex // guards what follows
 	situation situation
 	history   history
 	judge     judge
+	grower    grower
 
 	lastMiss time.Time // when one was last seen
 	filled   time.Time // when tokens were last added
@@ -62,7 +64,8 @@ type governor struct {
 	asked    time.Time // when a load last asked
 	hungry   int       // ticks that ended since one began to ask
 
-	lightBudget, lightPart float64 // see raiseLight; 0: not known
+	lightPart float64 // see lightMost
+	idle, all int64   // of processors, at the end of the last tick
 
 	sampled              time.Time
 	readNanos, diskNanos int64 // see totals
@@ -101,6 +104,10 @@ const (
 	// lightMost is the part of what a disk has shown beside contending misses, bytes and operations, that all may use in light situations
 	// afterwards; it shrinks by lightShrink when that makes misses wait.
 	lightMost, lightShrink = 0.9, 0.9
+	// lightMend is what it recovers by in each tick of a light situation: 0.5 % in a second.
+	lightMend = 1.0005
+	// forgetAfter: what was found out for a load is of no use for one that begins so long after it.
+	forgetAfter = time.Minute
 	// burst is how much of its ration a load may save up while the disk does not answer.
 	burst = 150 * time.Millisecond
 	// dueReads is in how many reads a second a load gets its floor, at least where smallRead allows it.
@@ -116,7 +123,7 @@ const (
 )
 
 func newGovernor(c *[classes]counters, sched *scheduler) *governor {
-	g := &governor{counters: c, sched: sched, lightPart: lightMost, inFlightNow: file.InFlight, ended: make(chan struct{}, 1)}
+	g := &governor{counters: c, sched: sched, lightPart: lightMost, inFlightNow: file.InFlight, idleNow: processors, ended: make(chan struct{}, 1)}
 	g.around.Store(aroundUnit)
 	g.floor.Store(DefaultFloor)
 	return g
@@ -131,6 +138,9 @@ func (g *governor) admit(now time.Time, earned float64) (size, free int, again t
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.judge.earned = earned
+	if now.Sub(g.asked) > forgetAfter && g.inFlight == 0 {
+		g.judge, g.grower, g.lightPart = judge{earned: earned}, grower{}, lightMost
+	}
 	t := g.look(now)
 	if g.inFlight == 0 && now.Sub(g.asked) > pastTicks*tickLen || g.judge.probing() && g.judge.budget == 0 {
 		g.hungry = 0 // it was away, or nothing is known yet of misses alone
@@ -145,7 +155,7 @@ func (g *governor) admit(now time.Time, earned float64) (size, free int, again t
 		size = min(size, due)
 	case g.situation == light && g.inFlight > 0 && now.Sub(g.lastMiss) < quietAfter:
 		return 0, 0, quietAfter
-	case g.situation == contended && g.judge.probing(), g.situation == light && g.history.ticks == 0:
+	case g.paused(), g.situation == light && g.history.ticks == 0:
 		return 0, 0, askAgain
 	case g.credit < 1 && g.rationed():
 		return 0, 0, askAgain
@@ -159,9 +169,23 @@ func (g *governor) admit(now time.Time, earned float64) (size, free int, again t
 	return size, g.free(), 0
 }
 
-// rationed says whether the load gets operations in return for those of misses only.
+// rationed says whether the load gets operations in return for those of misses only: where they wait for the disk, or where they did, and operations were
+// what it was short of.
 func (g *governor) rationed() bool {
-	return g.situation == contended && !g.judge.crowded || g.situation == light && g.judge.slow
+	return g.situation == contended && !g.judge.crowded || g.situation == light && g.judge.slow && g.judge.bound == BoundOps
+}
+
+// growing says whether the grower has the word.
+func (g *governor) growing() bool {
+	return g.situation == light && !g.judge.slow || g.situation == contended && g.judge.crowded
+}
+
+// paused says whether somebody wants to see misses alone.
+func (g *governor) paused() bool {
+	if g.growing() {
+		return g.grower.paused
+	}
+	return g.situation == contended && g.judge.probing()
 }
 
 // done ends a read that was admitted with size, when it began, and has read so many bytes.
@@ -187,6 +211,11 @@ func (g *governor) look(now time.Time) totals {
 	g.sample(now)
 	t := totalsOf(g.counters)
 	t.readNanos, t.diskNanos = g.readNanos, g.diskNanos
+	t.idle, t.processors = g.idle, g.all
+	if g.history.over(now) {
+		t.idle, t.processors = g.idleNow()
+		g.idle, g.all = t.idle, t.processors
+	}
 	t.workNanos = g.turnNanos - g.counters[ClassPrewarm].busy.Load()
 	if t.misses != g.missed || g.sched.lanes[ClassMiss].inFlight.Load() > 0 || g.sched.lanes[ClassReadAhead].inFlight.Load() > 0 {
 		g.lastMiss = now
@@ -229,21 +258,15 @@ func (g *governor) tickOver(now time.Time) {
 		g.lightPart *= lightShrink
 		g.judge.overdone()
 	}
-	if g.situation == light {
-		g.raiseLight()
+	switch {
+	case g.growing() && g.judge.slow:
+		g.grower.tickOver(&g.history, g.lightPart*g.judge.mostBytes)
+	case g.growing():
+		g.grower.tickOver(&g.history, 0)
+	case g.situation == light:
+		g.lightPart = min(g.lightPart*lightMend, lightMost)
 	}
 	g.around.Store(int32(g.judge.around * aroundUnit))
-}
-
-// raiseLight finds out how much may be read in light situations. Where that was too much once, what the disk can do is known: to try more than
-// that would make some of the last misses late.
-func (g *governor) raiseLight() {
-	if g.judge.slow {
-		g.lightBudget = g.lightPart * g.judge.mostBytes
-		return
-	}
-	g.judge.grow(&g.history)
-	g.lightBudget = g.judge.budget
 }
 
 // fill adds to the ration what time and misses have brought.
@@ -256,7 +279,7 @@ func (g *governor) fill(now time.Time, t totals) {
 	g.credit = min(g.credit+credit, contendedDepth)
 	g.missed = t.misses
 	rate := g.rate()
-	if g.judge.probing() {
+	if g.paused() {
 		rate = 0
 	}
 	g.tokens = min(g.tokens+rate*took, max(rate*burst.Seconds(), mostRead))
@@ -275,15 +298,16 @@ func (g *governor) rate() float64 {
 	}
 	floor := g.aim()
 	least := missing * floor / (1 - floor)
-	switch g.situation {
-	case contended:
-		return max(g.judge.budget-missing, least)
-	case light:
-		if g.lightBudget > 0 {
-			return max(g.lightBudget-missing, least)
-		}
+	budget := g.judge.budget
+	switch {
+	case g.situation == idle:
+		return 1 << 40 // nobody knows better
+	case g.growing():
+		budget = g.grower.budget
+	case g.situation == light:
+		budget = g.lightPart * g.judge.mostBytes
 	}
-	return 1 << 40 // nobody knows better
+	return max(budget-missing, least)
 }
 
 // shape is the size of the next read in bytes, and how many may be in flight.

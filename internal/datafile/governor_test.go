@@ -1,6 +1,7 @@
 package datafile
 
 import (
+	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
@@ -47,9 +48,12 @@ type crowd struct {
 	processors time.Duration // between two misses of a reader, in all
 	hears      time.Duration // of that, until it hears that the disk has answered
 	work       float64       // seconds of a processor for a byte that the load has read
+	idle       float64       // processors that have nothing to do
 
 	g       *governor
 	counts  *[classes]counters
+	now     time.Time
+	dice    *rand.Rand
 	began   []time.Time // of reads of the load
 	ends    []time.Time
 	sizes   []int
@@ -63,6 +67,33 @@ const crowdDisk = 1e9
 // answer is how long a miss takes on the disk.
 func (c *crowd) answer() time.Duration {
 	return time.Duration(float64(c.answers) / (1 - min(c.busy, 0.98)))
+}
+
+// begin makes the governor of the disk, and returns when that was.
+func (c *crowd) begin() time.Time {
+	now := time.Unix(1, 0)
+	c.counts, c.dice = new([classes]counters), rand.New(rand.NewPCG(1, 2))
+	c.g = newGovernor(c.counts, newScheduler())
+	c.g.inFlightNow = func() (reads, disk int) {
+		rate := c.readers / (c.answer() + c.processors).Seconds()
+		return c.some(rate * (c.answer() + c.hears).Seconds()), c.some(rate * c.answer().Seconds())
+	}
+	c.g.idleNow = func() (idle, all int64) {
+		ms := c.now.UnixMilli()
+		return int64(c.idle * float64(ms)), int64(runtime.NumCPU()) * ms
+	}
+	c.g.sched.lanes[ClassMiss].inFlight.Store(1)
+	c.now = now
+	return now
+}
+
+// some is n, or its neighbour, so that it is n on average.
+func (c *crowd) some(n float64) int {
+	whole := int(n)
+	if c.dice.Float64() < n-float64(whole) {
+		whole++
+	}
+	return whole
 }
 
 // step lets a millisecond pass, at the end of which it is now. It returns how many misses ended.
@@ -85,6 +116,7 @@ func (c *crowd) step(now time.Time) float64 {
 		c.g.done(c.began[0], c.ends[0].Add(work), c.sizes[0], c.sizes[0])
 		c.began, c.ends, c.sizes = c.began[1:], c.ends[1:], c.sizes[1:]
 	}
+	c.now = now
 	asked := 0
 	for {
 		size, _, _ := c.g.admit(now, 0)
@@ -114,20 +146,15 @@ func TestLoadBesideBusyProcessors(t *testing.T) {
 		served      float64 // of the misses without a load, at least
 	}{
 		{"processors are busy", crowd{readers: 16, answers: soon, processors: 900 * time.Microsecond, hears: 200 * time.Microsecond}, 300e6, 800e6, 0.7},
-		{"the disk is busy", crowd{readers: 16, answers: soon, processors: 20 * time.Microsecond, hears: 5 * time.Microsecond}, 0, 400e6, 0.8},
+		{"the disk is busy", crowd{readers: 16, answers: soon, processors: 20 * time.Microsecond, hears: 5 * time.Microsecond, idle: 1}, 0, 400e6, 0.8},
+		{"a fast disk, and nobody is busy", crowd{readers: 4, answers: 60 * time.Microsecond, processors: 25 * time.Microsecond, hears: 20 * time.Microsecond, idle: 1},
+			0, 400e6, 0.88},
 		{"both, and others on the processors", crowd{readers: 16, answers: 5 * time.Millisecond, processors: 2 * time.Millisecond, hears: 2 * time.Millisecond}, 0, 200e6, 0.85},
 		{"the load's own work", crowd{readers: 16, answers: soon, processors: 900 * time.Microsecond, hears: 200 * time.Microsecond, work: procs / 1e9}, 60e6, 200e6, 0.8},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := c.crowd
-			w.counts = new([classes]counters)
-			w.g = newGovernor(w.counts, newScheduler())
-			w.g.inFlightNow = func() (reads, disk int) {
-				rate := w.readers / (w.answer() + w.processors).Seconds()
-				return int(rate*(w.answer()+w.hears).Seconds() + 0.5), int(rate*w.answer().Seconds() + 0.5)
-			}
-			w.g.sched.lanes[ClassMiss].inFlight.Store(1)
-			now, all := time.Unix(1, 0), 0.0
+			now, all := w.begin(), 0.0
 			var last uint64
 			for i := range seconds * 1000 {
 				if i == (seconds-4)*1000 {
@@ -144,6 +171,40 @@ func TestLoadBesideBusyProcessors(t *testing.T) {
 			}
 			if all < c.served*alone {
 				t.Errorf("%.2f of the misses end that would without a load, want %.2f", all/alone, c.served)
+			}
+		})
+	}
+}
+
+// A disk that becomes eight times slower for reasons of its own is not held to what it was: a load beside misses that come and go, at first told to read less,
+// goes on.
+func TestDiskThatBecomesSlower(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		crowd crowd
+	}{
+		{"misses come and go", crowd{readers: 1, answers: 80 * time.Microsecond, processors: 3 * time.Millisecond, hears: 10 * time.Microsecond, idle: 1}},
+		{"processors are busy", crowd{readers: 16, answers: 80 * time.Microsecond, processors: 900 * time.Microsecond, hears: 400 * time.Microsecond}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := c.crowd
+			now := w.begin()
+			read := func(seconds int) float64 {
+				before := w.counts[ClassPrewarm].bytesRead.Load()
+				for range seconds * 1000 {
+					now = now.Add(time.Millisecond)
+					w.step(now)
+				}
+				return float64(w.counts[ClassPrewarm].bytesRead.Load()-before) / float64(seconds)
+			}
+			read(8)
+			fast := read(4)
+			w.answers *= 8
+			read(16)
+			if slow := read(4); slow < fast/3 {
+				t.Errorf("the load reads %.0f MB/s from a disk that has become slower, want at least a third of the %.0f before", slow/1e6, fast/1e6)
+			} else {
+				t.Logf("%.0f MB/s, and %.0f", fast/1e6, slow/1e6)
 			}
 		})
 	}

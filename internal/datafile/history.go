@@ -2,6 +2,7 @@ package datafile
 
 import (
 	"math"
+	"runtime"
 	"time"
 )
 
@@ -27,6 +28,7 @@ type totals struct {
 	readNanos, diskNanos         int64 // of reads of single pages, seen by samples: under way, and of these on the disk
 	loads, loadBytes             int64 // of loads
 	workNanos                    int64 // that loads spent behind their reads, on processors
+	idle, processors             int64 // time of all processors of the machine; see processors
 }
 
 func totalsOf(c *[classes]counters) totals {
@@ -46,6 +48,7 @@ func (t totals) add(o totals, sign int64) totals {
 		t.misses + sign*o.misses, t.missBytes + sign*o.missBytes, t.missNanos + sign*o.missNanos,
 		t.readNanos + sign*o.readNanos, t.diskNanos + sign*o.diskNanos,
 		t.loads + sign*o.loads, t.loadBytes + sign*o.loadBytes, t.workNanos + sign*o.workNanos,
+		t.idle + sign*o.idle, t.processors + sign*o.processors,
 	}
 }
 
@@ -54,6 +57,9 @@ type span struct {
 	took time.Duration
 	totals
 }
+
+// over says whether a tick has ended that nobody noted yet.
+func (h *history) over(now time.Time) bool { return h.began.IsZero() || now.Sub(h.began) >= tickLen }
 
 // note says whether a tick ended. Ticks keep their rhythm, whenever somebody looks: so each of them has one burst of a throttled disk.
 func (h *history) note(now time.Time, t totals) bool {
@@ -136,20 +142,23 @@ const leastSampled = 8
 
 func (s span) sampled() bool { return s.readNanos > s.missNanos/leastSampled }
 
-// crowded says whether misses wait for processors so long, beside a disk that answers soon, that there is always somebody who does. Once it was so it has
-// to be clearly otherwise.
+// crowded says whether misses wait for processors, which are all busy, and not much longer for the disk, which answers soon. Once it was so it has to be
+// clearly otherwise.
 func (s span) crowded(was bool) bool {
 	at, late := crowdedAt, lateAnswer
 	if was {
 		at, late = notCrowdedAt, 2*lateAnswer
 	}
-	return s.sampled() && float64(s.readNanos-s.diskNanos) > at*float64(s.diskNanos) && s.diskLatency() < late
+	return s.sampled() && float64(s.readNanos-s.diskNanos) > at*float64(s.diskNanos) && s.diskLatency() < late &&
+		s.processors > 0 && float64(s.idle)*float64(runtime.NumCPU()) < mostIdle*float64(s.processors)
 }
 
 const (
 	// A statement needs a processor several times for each time that it hears of a miss. So when misses wait for one crowdedAt times as long as for the
 	// disk, their readers do longer than for the disk.
 	crowdedAt, notCrowdedAt = 0.25, 0.15
+	// mostIdle is how many processors are idle on average, at most, where all are busy: clients and servers wait for each other now and then.
+	mostIdle = 0.8
 	// lateAnswer, in seconds: whoever else may keep the processors busy, readers wait for a disk that takes so long.
 	lateAnswer = 1e-3
 )

@@ -1,10 +1,6 @@
 package datafile
 
-import (
-	"runtime"
-
-	"github.com/hearthdb/hearth/internal/page"
-)
+import "github.com/hearthdb/hearth/internal/page"
 
 // judge finds out how many bytes a second the disk can move beside contending misses without hurting them: the budget.
 //
@@ -27,7 +23,6 @@ type judge struct {
 	age       int     // ticks since the last probe
 	slow      bool    // the budget was too large once
 	crowded   bool    // misses wait for processors, see span.crowded
-	best      float64 // how long misses took on the disk at best, in seconds; 0: not known
 	suspected bool    // at the last look
 	stalls    int     // looks in a row that told nothing, for the machine stalled
 	step      float64 // see raiseSlow
@@ -102,13 +97,6 @@ const (
 	aroundFrom, aroundShare, aroundMost = 1.4, 1.15, 0.85
 	// fullBytes: a disk that moves less than so much of the most that it has moved is not short of bytes.
 	fullBytes = 0.7
-	// mostWork is the part of all processors that a load may keep busy while readers wait for them.
-	mostWork = 1. / 8
-	// The budget grows by growBy while misses take less than soon times as long on the disk as they did at best, and is cut by cutBy when they take
-	// more than mostSlower times as long.
-	growBy, cutBy, soon, mostSlower = 1.4, 1.2, 1.6, 2.2
-	// atOnce, in seconds: a disk that answers sooner could be slower by as much, and no statement would notice.
-	atOnce = 150e-6
 	// alike are numbers that differ by less.
 	alike = 0.96
 	// mostAround bounds the neighbours, in pages.
@@ -127,11 +115,11 @@ func (j *judge) tickOver(h *history, s situation, entered bool) {
 		return
 	}
 	was := j.crowded
-	j.crowded = h.mean(judgeTicks).crowded(was)
+	if j.crowded = h.mean(judgeTicks).crowded(was); j.crowded {
+		j.probe, j.alone = false, span{} // the grower has the word
+		return
+	}
 	switch {
-	case j.crowded:
-		j.probe = false
-		j.grow(h)
 	case was, entered:
 		j.alone = span{}
 		j.begin(h, span{})
@@ -148,7 +136,7 @@ func (j *judge) tickOver(h *history, s situation, entered bool) {
 	case h.since() >= j.rest && enough(h.recent(judgeTicks)) && (h.steady() || h.since() >= j.rest+stallTicks):
 		j.look(h)
 	}
-	if base := j.missOps(h) * page.Size; base > 0 && !j.crowded && !j.probing() && j.bound != BoundBytes {
+	if base := j.missOps(h) * page.Size; base > 0 && !j.probing() && j.bound != BoundBytes {
 		wide := j.budget / base
 		j.around = max(min(1+aroundShare*max(wide-aroundFrom, 0), aroundMost*wide, mostAround), 1)
 	}
@@ -259,40 +247,9 @@ func (j *judge) look(h *history) {
 	j.rest, h.mark = ticks, h.ticks
 }
 
-// grow raises the budget where the disk does not hold misses up, for they come and go or wait for processors: until they take mostSlower
-// times as long on the disk as they did at best, or the load takes too much of the processors.
-func (j *judge) grow(h *history) {
-	if j.budget == 0 {
-		j.budget, h.mark = beginWith*h.mean(judgeTicks).bytes(), h.ticks
-		return
-	}
-	if h.since() < fastTicks {
-		return
-	}
-	m := h.recent(h.since())
-	h.mark = h.ticks
-	took := 0.0
-	if m.misses >= leastMisses {
-		took = max(m.diskLatency(), atOnce)
-		if j.best == 0 || took < j.best {
-			j.best = took
-		}
-	}
-	switch {
-	case m.working() > mostWork*float64(runtime.GOMAXPROCS(0)), took > mostSlower*j.best:
-		j.budget = max(min(j.budget, m.bytes())/cutBy, m.missBytesRate())
-	case m.bytes() > used*j.budget && took < soon*j.best:
-		j.budget *= growBy
-	}
-	if j.slow {
-		j.budget = min(j.budget, aboveMost*j.mostBytes)
-	}
-}
-
 // overdone is told when it was the load alone that made misses wait most of the time.
 func (j *judge) overdone() {
 	j.slow, j.around = true, 1
-	j.budget = min(j.budget, j.mostBytes)
 }
 
 // raise lets more be read than what is read now. Near what was too much before, and near what the disk may be able to do, it goes slowly.

@@ -397,6 +397,18 @@ func (x *trial) miss(ctx context.Context, files *datafile.Set, p *plan, i int, b
 	bring(i)
 }
 
+// found is what is known of a disk: operations and MB a second, and what readers are short of; BoundUnknown: that may be known or not, so soon.
+type found struct {
+	iops, megabytes float64
+	bound           datafile.Bound
+}
+
+// is says whether that is what was found out, but for a tenth.
+func (f found) is(d datafile.Device) bool {
+	near := func(got, want float64) bool { return math.Abs(got-want) <= 0.1*want }
+	return near(d.IOPS, f.iops) && near(d.BytesPerSecond/1e6, f.megabytes) && (f.bound == datafile.BoundUnknown || d.Bound == f.bound)
+}
+
 // TestLoadBesideReaders is what a load promises, on disks of several kinds.
 func TestLoadBesideReaders(t *testing.T) {
 	const mb = 1e6
@@ -420,21 +432,31 @@ func TestLoadBesideReaders(t *testing.T) {
 		within  int     // seconds until everything is there
 		least   float64 // of the reads of the same second of a cold start, in the first seconds
 		share   float64 // of the bytes, that the load gets in every second
+		found   found   // of the disk, after ten seconds
 	}{
-		{name: "cloud volume", disk: cloud, readers: 16, within: 42, least: 0.9, share: 0.10},
+		{name: "cloud volume", disk: cloud, readers: 16, within: 42, least: 0.9, share: 0.10, found: found{3000, 125, datafile.BoundOps}},
 		{name: "cloud volume, zipf", disk: cloud, readers: 16, theta: 0.99, within: 45, least: 0.9, share: 0.10},
-		{name: "throttled by the kernel", disk: kernel, readers: 16, within: 45, least: 0.88, share: 0.10},
+		{name: "throttled by the kernel", disk: kernel, readers: 16, within: 45, least: 0.88, share: 0.10, found: found{3000, 125, datafile.BoundUnknown}},
 		{name: "throttled by the kernel, few readers", disk: kernel, readers: 4, within: 45, least: 0.88, share: 0.10},
 		{name: "throttled by the kernel, on a machine that stalls", disk: stalls, readers: 16, within: 45, least: 0.8, share: 0.10},
 		{name: "throttled by the kernel, reads arrive", disk: kernel, readers: 64, rate: 2500, within: 60, least: 0.95, share: 0.10},
 		{name: "only bytes are short", disk: func() disk { return &volume{bytesPerSecond: 50 * mb, latency: 300 * time.Microsecond} },
-			readers: 16, least: 0.8, share: 0.10},
+			readers: 16, least: 0.8, share: 0.10, found: found{3050, 50, datafile.BoundBytes}},
 		{name: "only operations are short", disk: func() disk { return &volume{iops: 3000, bytesPerSecond: 1000 * mb, latency: 300 * time.Microsecond} },
 			readers: 16, within: 35, least: 0.9, share: 0.10},
 		{name: "flash", disk: flashDisk, readers: 4, within: 15, least: 0.85, share: 0.10},
 		{name: "spindle", disk: func() disk { return &spindle{seek: 8 * time.Millisecond, bytesPerSecond: 150 * mb} }, readers: 16, least: 0.8,
 			share: 0.08}, // one read of the load is 0.03 of a second
-		{name: "cloud volume, nobody reads", disk: cloud, within: 30},
+		{name: "cloud volume, 5 reads a second arrive", disk: cloud, readers: 16, rate: 5, within: 40, least: 0.8, share: 0.10},
+		{name: "cloud volume, 30 reads a second arrive", disk: cloud, readers: 16, rate: 30, within: 40, least: 0.8, share: 0.10},
+		{name: "cloud volume, 180 reads a second arrive", disk: cloud, readers: 16, rate: 180, within: 45, least: 0.9, share: 0.10},
+		{name: "cloud volume, 400 reads a second arrive", disk: cloud, readers: 16, rate: 400, within: 100, least: 0.9, share: 0.10},
+		{name: "cloud volume, 1150 reads a second arrive", disk: cloud, readers: 16, rate: 1150, within: 60, least: 0.9, share: 0.10},
+		{name: "throttled by the kernel, 30 reads a second arrive", disk: kernel, readers: 16, rate: 30, within: 60, least: 0.8, share: 0.10},
+		{name: "throttled by the kernel, 400 reads a second arrive", disk: kernel, readers: 16, rate: 400, within: 45, least: 0.9, share: 0.10},
+		{name: "flash, 30 reads a second arrive", disk: flashDisk, readers: 16, rate: 30, within: 15, least: 0.8, share: 0.10},
+		{name: "flash, 1000 reads a second arrive", disk: flashDisk, readers: 16, rate: 1000, within: 15, least: 0.9, share: 0.10},
+		{name: "cloud volume, nobody reads", disk: cloud, within: 30, found: found{0, 125, datafile.BoundUnknown}},
 		{name: "flash, nobody reads", disk: flashDisk, within: 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -465,6 +487,11 @@ func TestLoadBesideReaders(t *testing.T) {
 				busy := s.missBytes > 0 && s.loaded < x.pages*95/100
 				if share := float64(s.loadBytes) / float64(s.loadBytes+s.missBytes); busy && share < c.share {
 					failed("second %d: the load has %.3f of the bytes, want %.2f", i+1, share, c.share)
+				}
+			}
+			if c.found != (found{}) {
+				if d := warm[9].device; !c.found.is(d) {
+					failed("found %.0f operations and %.1f MB a second, short of %q, want %+v", d.IOPS, d.BytesPerSecond/1e6, d.Bound, c.found)
 				}
 			}
 			if t.Failed() || testing.Verbose() {
