@@ -158,6 +158,31 @@ func TestRedoBehind(t *testing.T) {
 	expect(t, rows(t, c, "SELECT COUNT(*) FROM test.t"), "100")
 }
 
+// TestFastShutdown: it can be said at any time whether a stop writes every page.
+func TestFastShutdown(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.Engine.Memory, cfg.Engine.MemoryDir = hearth.MemoryRequire, t.TempDir()
+	life := func(name string, flush bool, want hearth.StartKind, do ...string) {
+		t.Run(name, func(t *testing.T) {
+			cfg := cfg
+			cfg.Flush = flush
+			s := startAt(t, cfg)
+			if got := s.DB().StartReport().Kind; got != want {
+				t.Errorf("the start is %q, want %q", got, want)
+			}
+			c := conn(t, open(t, s))
+			for _, text := range do {
+				exec(t, c, text)
+			}
+		})
+	}
+	life("asked to write", false, hearth.StartNew, "CREATE TABLE t (a INT PRIMARY KEY)", "INSERT INTO t VALUES (1)", "SET GLOBAL innodb_fast_shutdown = 0")
+	life("not asked", false, hearth.StartCleanFlushed, "INSERT INTO t VALUES (2)")
+	life("asked not to", true, hearth.StartCleanRegion, "INSERT INTO t VALUES (3)", "SET GLOBAL innodb_fast_shutdown = 2")
+	life("by the configuration", true, hearth.StartCleanRegion, "INSERT INTO t VALUES (4)")
+	life("written", false, hearth.StartCleanFlushed)
+}
+
 func TestRun(t *testing.T) {
 	cfg := testConfig(t)
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "notify"), Net: "unixgram"})

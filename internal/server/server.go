@@ -53,6 +53,7 @@ type Server struct {
 	events         *events
 	orders         warmthOrders
 	slow           *slowLog      // the slow query log; nil before it is set up
+	flush          atomic.Bool   // write every page when the server stops
 	askedToStop    chan struct{} // closed by SHUTDOWN
 	askToStop      func()
 	ctx            context.Context // ends when the background is to
@@ -98,6 +99,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: c, log: c.Log, began: time.Now(), clients: &clients{byID: map[uint32]*client{}}}
+	s.flush.Store(c.Flush)
 	s.askedToStop = make(chan struct{})
 	s.askToStop = sync.OnceFunc(func() { close(s.askedToStop) })
 	s.processes = processList{clients: s.clients}
@@ -391,7 +393,7 @@ func (s *Server) stopEngine(ctx context.Context) error {
 		errs = append(errs, s.backend.Close(ctx))
 	}
 	if s.db != nil {
-		if s.cfg.Flush {
+		if s.flush.Load() {
 			errs = append(errs, s.db.CloseFlush(ctx))
 		} else {
 			errs = append(errs, s.db.Close())

@@ -36,6 +36,7 @@ func TestVariables(t *testing.T) {
 		"innodb_buffer_pool_dump_now":         "OFF",
 		"innodb_buffer_pool_dump_at_shutdown": "ON",
 		"innodb_buffer_pool_load_at_startup":  "ON",
+		"innodb_fast_shutdown":                "1",
 		"innodb_auto_lru_dump":                "60",
 		"hearth_prewarm_floor":                "25",
 		"hearth_memory":                       "ends with the process",

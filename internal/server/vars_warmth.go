@@ -35,6 +35,7 @@ func (s *Server) warmthVariables() []variable {
 		{name: "innodb_buffer_pool_dump_pct", value: int64(percent), dynamic: true, low: 1, high: 100, changed: s.setDumpPercent},
 		{name: "innodb_buffer_pool_filename", value: "", dynamic: true, changed: s.setDumpFile},
 		{name: "innodb_buffer_pool_dump_at_shutdown", value: o.HeatDumpAtShutdown != hearth.Off, dynamic: true, changed: s.setDumpAtShutdown},
+		{name: "innodb_fast_shutdown", value: s.fastShutdown(), dynamic: true, high: 3, changed: s.setFastShutdown},
 		{name: "innodb_buffer_pool_load_at_startup", value: prewarm != hearth.PrewarmOff}, // this start has been; the next one asks the configuration
 		{name: "innodb_auto_lru_dump", value: max(0, int64(interval.Seconds())), dynamic: true, high: math.MaxUint32, changed: s.setDumpInterval},
 		{name: "hearth_prewarm", value: string(prewarm)},
@@ -43,6 +44,20 @@ func (s *Server) warmthVariables() []variable {
 		{name: "hearth_prewarm_pause", value: false, dynamic: true, changed: s.pausePrewarm},
 		{name: "hearth_heat_dumps_kept", value: int64(orDefault(o.HeatDumpsKept, hearth.DefaultHeatDumpsKept))},
 	}
+}
+
+// fastShutdown is innodb_fast_shutdown. 0 is a slow one: every page is written to its file, as those want it who are about to copy the files, or to shut
+// the machine down. 1 to 3 are the same here: what is not written stays in memory, and in the log.
+func (s *Server) fastShutdown() int64 {
+	if s.flush.Load() {
+		return 0
+	}
+	return 1
+}
+
+func (s *Server) setFastShutdown(value any) error {
+	s.flush.Store(toInt(value) == 0)
+	return nil
 }
 
 // button runs do behind SET GLOBAL name = ON, and lets go of the button. SET OFF, and letting go, do nothing.
