@@ -142,8 +142,8 @@ func (g *governor) admit(now time.Time, earned float64) (size, free int, again t
 		g.judge, g.grower, g.lightPart = judge{earned: earned}, grower{}, lightMost
 	}
 	t := g.look(now)
-	if g.inFlight == 0 && now.Sub(g.asked) > pastTicks*tickLen || g.judge.probing() && g.judge.budget == 0 {
-		g.hungry = 0 // it was away, or nothing is known yet of misses alone
+	if g.inFlight == 0 && now.Sub(g.asked) > pastTicks*tickLen || g.judge.probing() && !g.judge.known && g.history.since() < judgeTicks {
+		g.hungry = 0 // it was away, or nothing is known yet of misses alone, but not for so long that it costs the first second's floor
 	}
 	g.asked = now
 	size, depth := g.shape()

@@ -16,6 +16,7 @@ type judge struct {
 	around float64 // pages a miss should read; 1: itself
 
 	probe     bool    // under way
+	known     bool    // something is: this is not the first probe
 	before    span    // what happened beside the load before it
 	alone     span    // what happened in the last probe
 	calm      int     // ticks of the probe, not the first, since the last that was not like the one before
@@ -116,7 +117,7 @@ func (j *judge) tickOver(h *history, s situation, entered bool) {
 	}
 	was := j.crowded
 	if j.crowded = h.mean(judgeTicks).crowded(was); j.crowded {
-		j.probe, j.alone = false, span{} // the grower has the word
+		j.probe, j.alone, j.known = false, span{}, true // the grower has the word
 		return
 	}
 	switch {
@@ -158,7 +159,7 @@ func (j *judge) begin(h *history, before span) {
 
 // compare is the end of a probe, in which things were as told.
 func (j *judge) compare(h *history, alone span) {
-	j.alone, j.probe, j.age, j.rest, h.mark = alone, false, 0, fastTicks, h.ticks
+	j.alone, j.probe, j.known, j.age, j.rest, h.mark = alone, false, true, 0, fastTicks, h.ticks
 	j.mostOps = max(j.mostOps, j.alone.ops())
 	switch {
 	case j.budget == 0:
