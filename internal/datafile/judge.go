@@ -131,10 +131,10 @@ func (j *judge) tickOver(h *history, s situation, entered bool) {
 		}
 		if alone := h.mean(j.calm); j.calm >= probeTicks-1 && enough(alone) && j.plausible(alone) {
 			j.compare(h, alone)
-		} else if n >= pastTicks {
+		} else if n >= pastTicks || n > judgeTicks && !j.known { // the first look is corrected by the next one
 			j.compare(h, h.mean(n-1))
 		}
-	case h.since() >= j.rest && enough(h.recent(judgeTicks)) && (h.steady() || h.since() >= j.rest+stallTicks):
+	case h.since() >= j.rest && enough(h.recent(judgeTicks)) && (h.steady() || j.fine(h) || h.since() >= j.rest+stallTicks):
 		j.look(h)
 	}
 	if base := j.missOps(h) * page.Size; base > 0 && !j.probing() && j.bound != BoundBytes {
@@ -142,6 +142,9 @@ func (j *judge) tickOver(h *history, s situation, entered bool) {
 		j.around = max(min(1+aroundShare*max(wide-aroundFrom, 0), aroundMost*wide, mostAround), 1)
 	}
 }
+
+// fine says whether the budget was never too large, and misses are not even suspected to be hurt: then it need not be known for sure.
+func (j *judge) fine(h *history) bool { return !j.slow && !j.hurt(h.recent(h.since()), 1) }
 
 // enough says whether there were misses enough to judge by, or none will come soon.
 func enough(m span) bool { return m.misses >= leastMisses || m.took >= pastTicks*tickLen*9/10 }
@@ -218,7 +221,7 @@ func (j *judge) look(h *history) {
 	if !j.slow {
 		ticks = fastTicks
 	}
-	if j.stalls < mostStalls && h.stalled(h.since()) {
+	if j.stalls < mostStalls && h.stalled(h.since()) && !j.fine(h) {
 		j.stalls++
 		j.rest, h.mark = ticks, h.ticks
 		return
