@@ -158,7 +158,7 @@ const (
 	// disk, their readers do longer than for the disk.
 	crowdedAt, notCrowdedAt = 0.25, 0.15
 	// mostIdle is how many processors are idle on average, at most, where all are busy: clients and servers wait for each other now and then.
-	mostIdle = 0.8
+	mostIdle = 0.5
 	// lateAnswer, in seconds: whoever else may keep the processors busy, readers wait for a disk that takes so long.
 	lateAnswer = 1e-3
 )
