@@ -9,7 +9,7 @@ type Device struct {
 	IOPS           float64       // reads a second, the most seen beside contending misses
 	BytesPerSecond float64       // the most seen
 	OpBytes        float64       // bytes that take as long as an operation
-	Budget         float64       // bytes a second that all may read beside contending misses
+	Budget         float64       // bytes a second that misses and load may read together
 	Around         float64       // pages a miss reads
 	ReadBytes      int           // of a read of the load
 	InFlight       int           // reads of the load
@@ -35,6 +35,9 @@ func (s *Set) Device() Device {
 		Situation: situationNames[g.situation], Bound: g.judge.bound, IOPS: g.judge.mostOps, BytesPerSecond: g.judge.mostBytes,
 		OpBytes: g.judge.opBytes, Budget: g.judge.budget, Around: g.judge.around, ReadBytes: size, InFlight: g.inFlight,
 		MissLatency: time.Duration(m.latency() * float64(time.Second)), MissAlone: time.Duration(g.judge.alone.latency() * float64(time.Second)),
+	}
+	if g.growing() {
+		d.Budget = g.grower.budget
 	}
 	if g.judge.crowded {
 		d.Bound = BoundProcessors
