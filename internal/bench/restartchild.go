@@ -209,7 +209,7 @@ const (
 	factLoaded  = "loaded" // pages, by the prewarm
 	factTotal   = "total"  // pages, in its dump
 	factPrewarm = "prewarm bytes/s"
-	factBudget  = "budget bytes/s"     // that the prewarm gives itself and the readers, beside contending readers
+	factBudget  = "budget bytes/s"     // that the prewarm gives itself and the readers
 	factAlone   = "miss alone, us"     // how long a miss took when the prewarm paused
 	factBeside  = "miss beside, us"    // how long it takes beside the prewarm
 	factMost    = "most bytes/s"       // that the disk has shown

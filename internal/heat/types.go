@@ -99,7 +99,7 @@ type Device struct {
 	Bound          string  `json:"bound,omitempty"`         // of those who wait, when contended: operations, bytes, processors
 	IOPS           float64 `json:"iops"`                    // reads a second, the most seen when contended
 	BytesPerSecond float64 `json:"bytes_per_second"`        // the most seen
-	Budget         float64 `json:"budget_bytes_per_second"` // bytes a second that may be read without hurting those who wait, when contended
+	Budget         float64 `json:"budget_bytes_per_second"` // bytes a second that misses and load may read together
 	OpBytes        float64 `json:"op_bytes"`                // bytes that take the disk as long as an operation
 	Around         float64 `json:"around_pages"`            // pages that a miss reads
 	ReadBytes      int64   `json:"read_bytes"`              // of one read of the load
